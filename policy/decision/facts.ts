@@ -1,0 +1,63 @@
+import type { Digest } from '../canonical.ts'
+
+/**
+ * What is true on this host about one effect, found by runner/facts before anything is requested. A fact that could not
+ * be had is an `Unknown` with its reason: the decision denies on it.
+ */
+export type Facts =
+  | { kind: 'none' }
+  | { kind: 'read'; path: PathFact }
+  | { kind: 'write'; path: WriteFact }
+  | { kind: 'process'; process: ProcessFact }
+
+/** A fact that could not be established, and what stood in the way. */
+export interface Unknown {
+  known: false
+  /** Name of the rule or error, `parent_traversal`, `symlink_escape`, `not_found`, `not_regular`, `nul_byte`, `ENOENT`. */
+  cause: string
+  /** One sentence for a person. */
+  detail: string
+}
+
+/** A file under the workspace, canonical. */
+export type PathFact =
+  | Unknown
+  | { known: true; requested: string /** workspace-relative, `/`-separated */; path: string }
+
+/** A file to be written: its canonical place and what stands there now. */
+export type WriteFact =
+  | Unknown
+  | {
+      known: true
+      requested: string
+      /** Workspace-relative where under the workspace, else absolute; `/`-separated. */
+      path: string
+      absolute: string
+      /** The canonical writable root of the policy that holds it, as the policy writes it; null when none does. */
+      root: string | null
+      /** The never-writable rule it falls under, null when none does. */
+      protectedBy: string | null
+      /** Digest and mode of the file that it would replace, null where there is none. */
+      before: { sha256: Digest; bytes: number; mode: number } | null
+    }
+
+/** A host process: the real executable, and what its arguments name in the workspace. */
+export type ProcessFact =
+  | Unknown
+  | {
+      known: true
+      command: string
+      /** Basename of the command as written. */
+      basename: string
+      /** Real path of the file that will run. */
+      realPath: string
+      sha256: Digest
+      /** Every path that resolution passed through, each with why it is not trusted; empty reasons for the trusted. */
+      passed: { path: string; untrusted: '' | 'writable_root' | 'temporary' | 'others_writable' }[]
+      /** Canonical working directory, workspace-relative. */
+      cwd: string
+      /** Workspace files that argv names, by workspace-relative path. */
+      argvFiles: { [path: string]: Digest }
+      /** Variable -> name it is read from and digest of its value; null digest where the source is not set. */
+      environment: { [name: string]: { source: string; sha256: Digest | null } }
+    }

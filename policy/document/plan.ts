@@ -1,0 +1,125 @@
+import type { Digest } from '../canonical.ts'
+import type { Policy } from '../decision/policy.ts'
+import type { EffectClass, Idempotency, Isolation, Predictability, Risk } from '../effect.ts'
+import type { Json, JsonObject } from '../json.ts'
+
+/**
+ * The plan: all that a run needs to know of its document, fixed before the run exists. A function of the document, the
+ * files it names, the inputs and the repository's floor, so the same bytes on every machine (01, Compilation).
+ */
+export interface Plan {
+  formatVersion: 1
+  workflowName: string
+  /** Digest of the document's canonical value and of the files that it names. */
+  workflowDigest: Digest
+  /** Digest of this plan without this field. */
+  planDigest: Digest
+  /** Digest of the effective repository floor, null where none is installed. */
+  floorDigest: Digest | null
+  /** Task ids, topological, ties in declaration order. */
+  order: string[]
+  maxConcurrency: number
+  defaultTimeoutSeconds: number
+  /** Effective inputs: the document's defaults under the given values. */
+  inputs: JsonObject
+  /** Templates of the final outputs. */
+  outputs: JsonObject
+  /** Working memory at the start of the run. */
+  memory: JsonObject
+  tasks: { [id: string]: PlanTask }
+  effectivePolicy: EffectivePolicy
+  processes: PlanProcess[]
+  requirements: PlanRequirements
+  /** Workspace-relative files that the plan was made from besides the document (packs, varsFiles): never writable. */
+  sourceFiles: string[]
+  budgets: { [name: string]: number }
+}
+
+/** Each field of the policy with where its value came from. */
+export type EffectivePolicy = { [Field in keyof Policy]: { value: Policy[Field]; origin: PolicyOrigin } }
+export type PolicyOrigin = 'document' | 'floor' | 'default'
+
+/** One task of the plan; `with`, `when` and `vars` keep their templates. */
+export interface PlanTask {
+  id: string
+  uses: string
+  needs: string[]
+  when: string | null
+  vars: JsonObject
+  with: JsonObject
+  retry: { maxAttempts: number; backoffMs: number }
+  timeoutSeconds: number
+  failure: 'stop' | 'continue'
+  memoryWrites: string[]
+  action: PlanAction
+  /** Where the task stands in the document, for annotations; lines and columns from 1. */
+  source: { line: number; column: number }
+}
+
+/** An action as declared, with defaults filled in. */
+export interface PlanAction {
+  name: string
+  kind: string
+  /** Name in policy lists, `filesystem.write`; the kind itself for pure builtins. */
+  tool: string
+  capabilities: string[]
+  effectClass: EffectClass
+  risk: Risk
+  idempotency: Idempotency
+  isolation: Isolation
+  process: PlanCommand | null
+}
+
+/** What a process action runs and within which bounds. */
+export interface PlanCommand {
+  command: string
+  args: string[]
+  cwd: string
+  /** Variable name in the child -> where its value comes from. */
+  env: { [name: string]: SecretReference }
+  /** Whole seconds, 1..86,400. */
+  timeoutSeconds: number
+  stdoutLimitBytes: number
+  stderrLimitBytes: number
+  combinedOutputLimitBytes: number
+  /** Globs of the files to keep across a pause. */
+  artifacts: string[]
+}
+
+/** Where a value that must stay secret is read from; never the value. */
+export type SecretReference =
+  | { env: string }
+  | { file: string }
+  | { process: { command: string; args: string[]; timeoutSeconds: number; outputLimitBytes: number } }
+
+/** One process action, as the seed wants it listed: its tasks, mode, image contract, engine selection and limits. */
+export interface PlanProcess {
+  action: string
+  kind: string
+  tasks: string[]
+  isolation: Isolation
+  command: string
+  args: string[]
+  /** Image and engine, null for host processes. */
+  container: { image: string; runtime: 'auto' | 'docker' | 'podman' } | null
+  /** Every bound by field name, in the unit that the name says. */
+  limits: { [name: string]: number }
+}
+
+export interface PlanRequirements {
+  providers: string[]
+  tools: string[]
+  effects: PlanEffect[]
+}
+
+export interface PlanEffect {
+  task: string
+  operation: string
+  effectClass: EffectClass
+  risk: Risk
+  approvalPossible: boolean
+  predictability: Predictability
+}
+
+/** A JSON value in which `${{ }}` templates may still stand. */
+export type TemplateValue = Json

@@ -1,0 +1,24 @@
+/** What an effect does to the world; `approval: mutations` and idempotency rules are stated over these. */
+export const effectClasses = [
+  'pure',
+  'observe',
+  'internal_state',
+  'workspace_mutate',
+  'external_mutate',
+  'process_execution',
+  'remote_agent',
+  'model',
+] as const
+export type EffectClass = (typeof effectClasses)[number]
+
+export const risks = ['low', 'medium', 'high', 'critical'] as const
+export type Risk = (typeof risks)[number]
+
+export const idempotencies = ['pure', 'idempotent', 'keyed', 'at_most_once', 'unknown'] as const
+export type Idempotency = (typeof idempotencies)[number]
+
+export const isolations = ['process', 'container', 'cell'] as const
+export type Isolation = (typeof isolations)[number]
+
+export const predictabilities = ['full', 'partial', 'none'] as const
+export type Predictability = (typeof predictabilities)[number]

@@ -1,0 +1,87 @@
+import type { ExpectedEffect } from '../policy/approval/record.ts'
+import type { Binding } from '../policy/binding.ts'
+import type { Facts } from '../policy/decision/facts.ts'
+import type { PlanTask } from '../policy/document/plan.ts'
+import type { Predictability } from '../policy/effect.ts'
+import type { Json, JsonObject } from '../policy/json.ts'
+
+/** How a process ended; `lost` (no exit code seen) is uncertain, never success (03, Execution). */
+export type ProcessEnd =
+  | { kind: 'exited'; code: number }
+  | { kind: 'signalled'; signal: string }
+  | { kind: 'spawn_failed'; code: string; message: string }
+  | { kind: 'timed_out'; seconds: number }
+  | { kind: 'cancelled'; reason: string }
+  | { kind: 'output_exceeded'; stream: 'stdout' | 'stderr' | 'combined'; limitBytes: number }
+  | { kind: 'limit_exceeded'; limit: string; amount: number }
+  | { kind: 'lost'; message: string }
+
+/** What was captured, never more than the limits. */
+export interface Captured {
+  stdout: Uint8Array
+  stderr: Uint8Array
+}
+
+/**
+ * What an effect came to. `failed` is definite (a retry may repeat it), `uncertain` is not known to have happened or not;
+ * both carry a code and a message that names what to do.
+ */
+export type EffectResult =
+  | { kind: 'succeeded'; output: Json; artifacts: ProducedArtifact[] }
+  | { kind: 'failed'; code: string; message: string; output: Json; retrySafe: boolean }
+  | { kind: 'uncertain'; code: string; message: string; output: Json }
+  | { kind: 'cancelled'; message: string }
+
+/** A file that the effect left in the workspace, to be kept for a resume on another machine; null bytes = deleted. */
+export interface ProducedArtifact {
+  path: string
+  mode: number
+  before: string | null
+  bytes: Uint8Array | null
+}
+
+/** What a task asks for, its input resolved. */
+export interface ExecutionRequest {
+  task: PlanTask
+  input: JsonObject
+  effectId: string
+  /** Working memory as the batch saw it. */
+  memory: JsonObject
+}
+
+/**
+ * Everything known before anything is requested. A prepared effect holds descriptors where check and use must be on one
+ * object; `close` gives them back, whether started or not.
+ */
+export interface Prepared {
+  facts: Facts
+  binding: Binding
+  expected: ExpectedEffect
+  predictability: Predictability
+  /** The effect is already in place (a write of the same bytes): this output, and nothing is requested. */
+  unchanged: Json | null
+  start(signal: AbortSignal): Running
+  close(): void
+}
+
+export interface Running {
+  wait: Promise<EffectResult>
+  /** Ends it, whole tree included; resolves when it is gone. */
+  kill(reason: string): Promise<void>
+}
+
+/** One kind of action. `prepare` fails only with an ExecutorError: a named, definite reason why nothing was requested. */
+export interface Executor {
+  kinds: readonly string[]
+  prepare(request: ExecutionRequest): Promise<Prepared>
+}
+
+/** A definite failure before anything was requested: command not found, not executable, input of the wrong shape. */
+export class ExecutorError extends Error {
+  override readonly name = 'ExecutorError'
+  readonly code: string
+  constructor(code: string, message: string, options?: ErrorOptions) {
+    super(message, options)
+    this.code = code
+  }
+}

@@ -1,0 +1,70 @@
+import type { Ledger, PauseRecord } from '../ledger/port.ts'
+import type { ApprovalSettings, Commit } from '../policy/approval/record.ts'
+import type { Plan } from '../policy/document/plan.ts'
+import type { Json } from '../policy/json.ts'
+import type { Clock, Ids } from '../policy/ports.ts'
+import type { RunState } from '../policy/states.ts'
+
+/** What the runner needs of the world; each face hands in its own. */
+export interface RunnerPorts {
+  ledger: Ledger
+  clock: Clock
+  ids: Ids
+  /** Canonical workspace directory. */
+  workspace: string
+  /** The face's environment: sources of secret references, never inherited by children. */
+  environment: { readonly [name: string]: string | undefined }
+  /** Absolute paths that nothing may write besides the fixed list: the ledger file, the running document. */
+  protectedPaths: readonly string[]
+  /** Directories whose files are not trusted as executables: the runner's temp. */
+  temporaryDirectories: readonly string[]
+  /** The floor's extra directories for bare command names. */
+  searchPath: readonly string[]
+  /** SIGINT, SIGTERM, SIGHUP, or the ledger's cancelRequested. */
+  signal: AbortSignal
+  /** Progress for logs, annotations and the summary; redacted before it is called. */
+  report(event: ProgressEvent): void
+}
+
+export type ProgressEvent =
+  | { type: 'task.started'; task: string; kind: string }
+  | { type: 'task.ended'; task: string; state: string; milliseconds: number; message: string }
+  | { type: 'decision'; task: string; outcome: string; reason: string }
+  | { type: 'output'; task: string; stream: 'stdout' | 'stderr'; text: string }
+  | { type: 'restored'; path: string }
+  | { type: 'warning'; message: string }
+
+export interface NewRun {
+  run: string
+  epoch: number
+  plan: Plan
+  document: string
+  commit: Commit
+  settings: ApprovalSettings
+  resumeWith: 'rerun' | 'workflow_dispatch'
+  /** Effects that a failed parent run confirmed: those neither pure nor idempotent always ask again. */
+  parent: {
+    run: string
+    confirmed: { operation: string; task: string; inputDigest: string; effect: string; at: string }[]
+  } | null
+}
+
+export interface ResumedRun {
+  run: string
+  epoch: number
+  commit: Commit
+  /** Digest of the document in this checkout; a different one is refused with both named. null skips (nothing to compare). */
+  workflowDigest: string | null
+}
+
+/** How a run stands when the runner is done with it. */
+export interface RunOutcome {
+  run: string
+  state: RunState
+  exitCode: number
+  outputs: Json
+  pause: PauseRecord | null
+  /** One line per thing that a person should know: the denial, the failure, the uncertain effect with its command. */
+  messages: string[]
+  head: string
+}
