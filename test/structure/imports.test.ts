@@ -23,7 +23,7 @@ function sources(folder: string): string[] {
 }
 
 /** Every module that a file names in a static or dynamic import or re-export. */
-export function importsOf(text: string): string[] {
+function importsOf(text: string): string[] {
   const found = text.matchAll(/(?:\bfrom\s+|\bimport\s*\(\s*|^\s*import\s+)(['"])([^'"\n]+)\1/gm)
   return [...found].map(match => match[2] ?? '')
 }
