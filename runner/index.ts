@@ -1,0 +1,12 @@
+/**
+ * The runner's front door: makes a plan happen. Every effect goes facts -> decision -> ledger -> executor -> ledger, and
+ * nothing here decides by itself whether it may.
+ */
+export { readCommit } from './commit.ts'
+export type { Executor } from './executor.ts'
+export { ExecutorError } from './executor.ts'
+export type { Prediction, TaskPrediction } from './predict.ts'
+export { predictRun } from './predict.ts'
+export { resumeRun } from './resume.ts'
+export type { NewRun, ProgressEvent, ResumedRun, RunnerPorts, RunOutcome } from './run.ts'
+export { startRun } from './start.ts'
