@@ -21,7 +21,7 @@ import type { RunSnapshot } from './port.ts'
 const jsonObject = z.record(z.string(), jsonSchema)
 const fault = z.object({ code: z.string(), message: z.string() })
 
-const runRecord = z.object({
+export const runRecordSchema = z.object({
   run: z.string(),
   state: z.enum(runStates),
   workflowName: z.string(),
@@ -43,7 +43,7 @@ const runRecord = z.object({
   endedAt: z.string().nullable(),
 })
 
-const taskRecord = z.object({
+export const taskRecordSchema = z.object({
   task: z.string(),
   state: z.enum(taskStates),
   attempt: z.int(),
@@ -65,7 +65,7 @@ const decisionStep = z.object({
   remedy: z.string(),
 })
 
-const effectRecord = z.object({
+export const effectRecordSchema = z.object({
   effect: digestSchema,
   run: z.string(),
   task: z.string(),
@@ -123,7 +123,7 @@ const expectedEffect = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('other'), summary: z.string(), detail: jsonSchema }),
 ])
 
-const approvalRecord = z.object({
+export const approvalRecordSchema = z.object({
   id: digestSchema,
   run: z.string(),
   pause: z.string(),
@@ -159,11 +159,11 @@ const approvalRecord = z.object({
     .nullable(),
 })
 
-const pauseRecord = z.object({
+export const pauseRecordSchema = z.object({
   pause: z.string(),
   run: z.string(),
   state: z.enum(['open', 'resolved']),
-  items: z.array(approvalRecord),
+  items: z.array(approvalRecordSchema),
   later: z.array(z.string()),
   createdAt: z.string(),
   expiresAt: z.string(),
@@ -172,12 +172,12 @@ const pauseRecord = z.object({
 })
 
 export const runSnapshotSchema: z.ZodType<RunSnapshot> = z.object({
-  record: runRecord,
+  record: runRecordSchema,
   plan: jsonSchema,
-  tasks: z.array(taskRecord),
-  effects: z.array(effectRecord),
+  tasks: z.array(taskRecordSchema),
+  effects: z.array(effectRecordSchema),
   memory: jsonObject,
-  pauses: z.array(pauseRecord),
+  pauses: z.array(pauseRecordSchema),
   outputs: jsonSchema,
   head: digestSchema,
 })
