@@ -20,6 +20,8 @@ export interface JobClaims {
 /** What a lease token is bound to. */
 export interface LeaseClaims {
   repositoryId: number
+  /** `owner/name` as the job knew it; paths under this token carry it. */
+  repository: string
   run: string
   epoch: number
   /** Key of the instance that holds the lease. */

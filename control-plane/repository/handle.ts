@@ -30,7 +30,7 @@ export interface RepositoryHandle {
   register(input: { lease: LeaseClaims; pause: string; issue: number }): Promise<Answer<RegistrationAnswer>>
 
   /** A person's word on one item, by page, API or CLI; eligibility is read from GitHub at this moment. */
-  resolve(input: ResolveInput): Promise<Answer<ApprovalRecord>>
+  resolve(input: ResolveInput): Promise<Answer<ApprovalView>>
   cancel(input: CancelInput): Promise<Answer<RunRecord>>
   reconcile(input: ReconcileInput): Promise<Answer<EffectRecord>>
 
@@ -40,18 +40,18 @@ export interface RepositoryHandle {
   tick(): Promise<void>
 
   /** What a person may do here; errors are never a yes. `fresh` asks GitHub now, else an answer of the last 60 s may do. */
-  access(person: PersonClaims, need: 'read' | 'write' | 'triage', fresh: boolean): Promise<Answer<null>>
+  access(person: PersonClaims, need: 'read' | 'write', fresh: boolean): Promise<Answer<null>>
   /** The repository as last proved by a token or delivery; null where nothing was ever recorded. */
   repository(): Promise<RepositoryName | null>
 
-  runs(query: RunQuery): Promise<Page<RunRecord>>
+  runs(query: RunQuery): Promise<Answer<Page<RunRecord>>>
   run(id: string): Promise<Answer<RunRecord>>
   plan(run: string): Promise<Answer<Json>>
   effects(run: string): Promise<Answer<EffectRecord[]>>
   pauses(run: string): Promise<Answer<PauseRecord[]>>
-  /** Pauses of the repository that wait for people. */
-  openPauses(): Promise<PauseRecord[]>
-  approval(id: string): Promise<Answer<ApprovalRecord & { bodyDigest: string | null }>>
+  /** Items of the repository that wait for people, oldest pause first. */
+  openApprovals(): Promise<ApprovalView[]>
+  approval(id: string): Promise<Answer<ApprovalView>>
   events(input: { run: string | null; after: number; limit: number }): Promise<Answer<AuditLine[]>>
   /** Head of a run's chain, or of the ledger's; signed where a key is configured. */
   head(run: string | null): Promise<Answer<AuditHead>>
@@ -59,8 +59,12 @@ export interface RepositoryHandle {
   exportAudit(run: string | null): Promise<Answer<ReadableStream<Uint8Array>>>
   /** The effective repository floor as GitHub has it now. */
   floor(): Promise<Answer<{ floor: Json; floorDigest: string | null; sources: string[] }>>
-  /** Dead letters of the outbox put back in the queue. */
-  retryDeadLetter(id: string): Promise<Answer<null>>
+}
+
+/** An approval as the API shows it. */
+export type ApprovalView = ApprovalRecord & {
+  /** SHA-256 of the registered issue's body; null until one is registered. */
+  bodyDigest: string | null
 }
 
 export interface ResolveInput {
@@ -121,6 +125,7 @@ export interface Page<Item> {
 export type AuditLine = JsonObject
 
 export interface AuditHead {
+  ledger: string
   chain: string
   seq: number
   head: string

@@ -1,0 +1,33 @@
+import { Hono } from 'hono'
+import { attachAnswerSchema, attachRequestSchema } from '../../ledger/wire.ts'
+import type { Callers } from '../auth/callers.ts'
+import type { Dependencies } from '../dependencies.ts'
+import { valueOf } from '../problem.ts'
+import { readJson } from './body.ts'
+import { smallBodyLimitBytes } from './limits.ts'
+import type { Operation } from './operation.ts'
+
+export const attachOperations: Operation[] = [
+  {
+    method: 'post',
+    path: '/v1/attach',
+    summary: "Exchanges a job's OIDC token for its run and, where it may work, a lease",
+    caller: 'job',
+    body: attachRequestSchema,
+    answer: attachAnswerSchema,
+    refusals: [403, 409, 413, 415, 422, 503],
+  },
+]
+
+/** POST /v1/attach. The name that the token proves is remembered once the repository has let the job in. */
+export function attachRoutes(dependencies: Dependencies, callers: Callers): Hono {
+  const app = new Hono()
+  app.post('/v1/attach', async c => {
+    const claims = await callers.job(c)
+    const request = await readJson(c.req.raw, attachRequestSchema, smallBodyLimitBytes)
+    const answer = valueOf(await dependencies.repositories.get(claims.repositoryId).attach({ claims, request }))
+    await dependencies.directory.remember({ id: claims.repositoryId, owner: claims.owner, name: claims.repository })
+    return c.json(answer)
+  })
+  return app
+}
