@@ -56,6 +56,9 @@ export interface DecisionInput {
   /** The plan's effective policy, values only, and where each came from. */
   policy: Policy
   origins: { [Field in keyof Policy]: 'document' | 'floor' | 'default' }
-  /** Whether a person can be asked now: false turns `ask` into the denial that `nonInteractive` names. */
+  /**
+   * Whether a person can be asked at once: true only with somebody at a terminal (`--interactive`). False applies
+   * `nonInteractive`: `pause` stays `ask` (a durable pause), `deny_approval` and `fail` turn it into their denials.
+   */
   canPause: boolean
 }

@@ -1,0 +1,67 @@
+/**
+ * Host rules: an exact host, or `*.suffix` for its subdomains only, neither the apex nor a lookalike. Hosts are compared
+ * in the form that the URL standard gives them: lower case, punycode, one spelling per IP address, no trailing dot.
+ */
+export type HostResult = { ok: true; host: string } | { ok: false; message: string }
+
+/** Normal form of a host name or IP address, without port. IPv6 is bracketed. */
+export function normalizeHost(text: string): HostResult {
+  const bare = isBareIpv6(text) ? `[${text}]` : text
+  const fault = hostFault(bare)
+  if (fault !== null) return { ok: false, message: fault }
+  const url = URL.parse(`http://${bare}/`)
+  if (url === null) return { ok: false, message: `\`${text}\` is not a host name or IP address` }
+  const host = url.hostname.endsWith('.') ? url.hostname.slice(0, -1) : url.hostname
+  if (host === '' || host.split('.').includes('')) return { ok: false, message: `\`${text}\` has an empty label` }
+  return { ok: true, host }
+}
+
+/** Normal form of a host rule. */
+export function normalizeHostRule(rule: string): HostResult {
+  if (!rule.startsWith('*.')) return normalizeHost(rule)
+  const suffix = normalizeHost(rule.slice(2))
+  if (!suffix.ok) return suffix
+  if (isIpAddress(suffix.host))
+    return { ok: false, message: `\`${rule}\`: an IP address has no subdomains; name the address itself` }
+  return { ok: true, host: `*.${suffix.host}` }
+}
+
+/** Whether a rule covers a host; both in normal form. */
+export function hostRuleMatches(rule: string, host: string): boolean {
+  if (!rule.startsWith('*.')) return rule === host
+  return host.endsWith(rule.slice(1)) && host.length > rule.length - 1
+}
+
+/** Whether everything that `inner` allows, `outer` allows; both rules in normal form. */
+export function hostRuleContains(outer: string, inner: string): boolean {
+  if (outer === inner) return true
+  return outer.startsWith('*.') && hostRuleMatches(outer, inner.startsWith('*.') ? inner.slice(2) : inner)
+}
+
+function hostFault(text: string): string | null {
+  if (text === '') return 'a host is needed'
+  const inBrackets = text.startsWith('[') && text.endsWith(']')
+  for (const character of text) {
+    if (character <= ' ' || character === '\u007f') return 'a host holds no space or control character'
+    if ('/?#@\\'.includes(character))
+      return `\`${text}\` is more than a host; write the host alone, without scheme, user or path`
+    if (character === '%') return `\`${text}\`: percent-encoding is refused in a rule; write the host as it is`
+    if (character === '*') return `\`${text}\`: \`*\` stands only at the start, as in \`*.example.com\``
+    if (character === ':' && !inBrackets)
+      return `\`${text}\`: ports belong to network.allowedPorts; write the host alone`
+  }
+  return null
+}
+
+function isBareIpv6(text: string): boolean {
+  if (text.indexOf(':') === text.lastIndexOf(':')) return false
+  for (const character of text) if (!'0123456789abcdefABCDEF:.'.includes(character)) return false
+  return true
+}
+
+/** The URL standard writes every spelling of an IPv4 address as four decimal numbers. */
+function isIpAddress(host: string): boolean {
+  if (host.startsWith('[')) return true
+  const last = host.split('.').at(-1) ?? ''
+  return last !== '' && Array.from(last).every(digit => digit >= '0' && digit <= '9')
+}

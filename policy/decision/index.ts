@@ -1,0 +1,46 @@
+/**
+ * What may happen: the policy of a document, the floor it is met with, and the five decisions about each effect. Pure and
+ * synchronous; unknown, absent or erroring is a deny that says why and what to change.
+ */
+export { decide } from './decide.ts'
+export type {
+  Decision,
+  DecisionInput,
+  DecisionStep,
+  DecisionStepName,
+  EffectQuestion,
+} from './decision.ts'
+export { decisionSteps } from './decision.ts'
+export {
+  type EffectiveResult,
+  effectivePolicy,
+  type FloorViolation,
+  policyOrigins,
+  policyValues,
+  underHostFloor,
+} from './effective.ts'
+export type { Facts, PathFact, ProcessFact, Unknown, WriteFact } from './facts.ts'
+export {
+  durationSchema,
+  type Floor,
+  floorDigest,
+  floorSchema,
+  type Permission,
+  parseDuration,
+  permissions,
+} from './floor.ts'
+export { hostRuleMatches, normalizeHost, normalizeHostRule } from './hosts.ts'
+export { meetFloors } from './meet.ts'
+export type { ApprovalMode, NetworkPolicy, NonInteractiveMode, Policy } from './policy.ts'
+export { type FloorResult, parseFloor } from './read-floor.ts'
+export { policyDefaults, policySchema, secretReferenceSchema, type WrittenPolicy, withDefaults } from './schema.ts'
+export {
+  approvalSettings,
+  bindingSettings,
+  floorSettings,
+  meetAll,
+  nobodyListed,
+  type SettingsInputs,
+  type SettingsResult,
+  stricterSettings,
+} from './settings.ts'

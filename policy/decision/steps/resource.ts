@@ -1,0 +1,60 @@
+import type { Facts } from '../facts.ts'
+import { type Answer, allow, deny, type Question } from '../question.ts'
+import { readResource, writeResource } from './path-resource.ts'
+import { processResource } from './process-resource.ts'
+
+/** Path, process and environment, judged by what runner/facts found on this host. A missing fact is a deny. */
+export function resource(question: Question): Answer {
+  const { facts, effect } = question
+  const needed = neededFacts(question)
+  if (needed === null) {
+    const remedy = `use an action that this version can bound`
+    return deny(
+      'resource',
+      'missing_facts',
+      effect.operation,
+      'runtime',
+      'nothing is known about what it would reach',
+      remedy,
+    )
+  }
+  if (needed !== facts.kind) {
+    const detail = `it needs ${needed} facts and has ${facts.kind}`
+    return deny(
+      'resource',
+      'missing_facts',
+      effect.operation,
+      'runtime',
+      detail,
+      'report this: the runner must establish them',
+    )
+  }
+  if (facts.kind === 'read') return readResource(question, facts.path)
+  if (facts.kind === 'write') return writeResource(question, facts.path)
+  if (facts.kind === 'process') return processResource(question, facts.process)
+  return allow('resource', 'no_resource', effect.operation, 'runtime')
+}
+
+const readers: ReadonlySet<string> = new Set(['builtin.read', 'builtin.workspace.read'])
+
+/** Kind of facts without which an effect cannot be judged; null where no kind of facts would be enough. */
+function neededFacts(question: Question): Facts['kind'] | null {
+  const { effectClass, operation, tool } = question.effect
+  switch (effectClass) {
+    case 'pure':
+    case 'internal_state':
+      return 'none'
+    case 'observe':
+      return readers.has(operation) || tool === 'filesystem.read'
+        ? 'read'
+        : question.facts.kind === 'read'
+          ? 'read'
+          : 'none'
+    case 'workspace_mutate':
+      return 'write'
+    case 'process_execution':
+      return 'process'
+    default:
+      return null
+  }
+}
