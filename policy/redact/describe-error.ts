@@ -1,0 +1,48 @@
+const causesMax = 5
+
+/** Text of whatever was thrown: errors with their causes, anything else as it is. Never throws, whatever it is given. */
+export function describeError(thrown: unknown): string {
+  const parts: string[] = []
+  let current = thrown
+  for (let depth = 0; depth < causesMax && current !== undefined; depth++) {
+    parts.push(describeOne(current))
+    current = property(current, 'cause')
+  }
+  return parts.join(': ')
+}
+
+function describeOne(value: unknown): string {
+  if (typeof value === 'string') return value
+  const message = property(value, 'message')
+  const name = property(value, 'name')
+  if (typeof message === 'string' && message !== '') {
+    return typeof name === 'string' && name !== '' && name !== 'Error' ? `${name}: ${message}` : message
+  }
+  if (value instanceof Error) return typeof name === 'string' && name !== '' ? name : 'Error'
+  return asJson(value) ?? asText(value)
+}
+
+function property(value: unknown, name: string): unknown {
+  if ((typeof value !== 'object' && typeof value !== 'function') || value === null) return undefined
+  try {
+    return (value as { [key: string]: unknown })[name]
+  } catch {
+    return undefined
+  }
+}
+
+function asJson(value: unknown): string | undefined {
+  try {
+    return typeof value === 'object' ? JSON.stringify(value) : undefined
+  } catch {
+    return undefined
+  }
+}
+
+function asText(value: unknown): string {
+  try {
+    return String(value)
+  } catch {
+    return 'a value that cannot be shown'
+  }
+}

@@ -1,0 +1,57 @@
+import type { TextMatcher } from './matcher.ts'
+
+export interface StreamRedactor {
+  /** Takes bytes of UTF-8 text and gives what can be shown already. */
+  push(chunk: Uint8Array): string
+  /** The rest. */
+  end(): string
+}
+
+/**
+ * Redacts a stream: what could still be the beginning of a secret is kept back, about as many characters as the longest
+ * pattern has. The concatenated output is what `replace` gives for the whole text.
+ */
+export function redactStream(matcher: TextMatcher, mask: string): StreamRedactor {
+  const decoder = new TextDecoder('utf-8', { ignoreBOM: true })
+  const held = Math.max(0, matcher.longest - 1)
+  let kept = ''
+  /** How far into `kept` the mask given out last reaches; -1 where the text given out last was plain. */
+  let covered = -1
+
+  function release(safe: number): string {
+    let shown = ''
+    let from = Math.max(0, covered)
+    let isMasked = covered >= 0
+    for (const [start, end] of matcher.ranges(kept)) {
+      if (start >= safe) break
+      if (isMasked && start <= from) {
+        from = Math.max(from, end)
+        continue
+      }
+      shown += kept.slice(from, start) + mask
+      from = end
+      isMasked = true
+    }
+    if (from < safe) {
+      shown += kept.slice(from, safe)
+      from = safe
+      isMasked = false
+    }
+    covered = isMasked ? from - safe : -1
+    kept = kept.slice(safe)
+    return shown
+  }
+
+  return {
+    push(chunk) {
+      kept += decoder.decode(chunk, { stream: true })
+      const safe = kept.length - held
+      // Each release scans all of `kept`: a few characters at a time would make tiny chunks quadratic.
+      return safe > held / 4 ? release(safe) : ''
+    },
+    end() {
+      kept += decoder.decode()
+      return release(kept.length)
+    },
+  }
+}
