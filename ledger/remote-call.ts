@@ -23,7 +23,10 @@ export interface Call {
   body?: { type: string; bytes: Uint8Array<ArrayBuffer> }
   /** What is being done, for messages: `applying a batch`. */
   doing: string
+  /** What to do about a refusal, where the ledger's own advice does not fit. */
+  remedies?: Remedies
 }
+export type Remedies = { readonly [Code in LedgerErrorCode]?: string }
 
 const slowestPauseMs = 8_000
 
@@ -100,7 +103,7 @@ async function tryOnce(
   }
 }
 
-const remedies: { readonly [Code in LedgerErrorCode]?: string } = {
+const remedies: Remedies = {
   stale_epoch: 'a later attempt has taken this run over; nothing more may be written here',
   lease_held: 'wait until the holder ends, or cancel it',
   not_found: 'check control-plane-url and that the repository is the one that the run began in',
@@ -115,7 +118,7 @@ async function refusal(clock: Clock, call: Call, response: Response): Promise<Fa
   const code = stated ?? codeOf(response.status)
   const said = problem.success ? (problem.data.detail ?? problem.data.title) : `status ${response.status}`
   const passing = response.status === 429 || (response.status >= 500 && !isLasting(stated))
-  const remedy = remedies[code]
+  const remedy = call.remedies?.[code] ?? remedies[code]
   return {
     error: new LedgerError(code, `${call.doing}: ${said}${remedy === undefined ? '' : `; ${remedy}`}`),
     passing,

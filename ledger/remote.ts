@@ -21,6 +21,11 @@ export interface RemoteLedgerOptions extends CallContext {
   token: string
 }
 
+/** The port, and the lease token as it stands: what follows a pause is authorised by it too. */
+export interface RemoteLedger extends Ledger {
+  token(): string
+}
+
 /** Parts of one blob in flight at a time. */
 const partsAtOnce = 4
 
@@ -28,7 +33,7 @@ const partsAtOnce = 4
  * The Ledger port over HTTP (wire.ts). A batch is one request and safe to repeat, since the ledger knows its command ids.
  * Faults that may pass are retried within `budgetMs`, then a LedgerError `unreachable` says what to do.
  */
-export function remoteLedger(options: RemoteLedgerOptions): Ledger {
+export function remoteLedger(options: RemoteLedgerOptions): RemoteLedger {
   const { origin, owner, repo, run } = options
   const stop = new AbortController()
   const context: CallContext = {
@@ -100,6 +105,7 @@ export function remoteLedger(options: RemoteLedgerOptions): Ledger {
     snapshot,
     putBlob,
     getBlob,
+    token: () => token,
     close: async () => stop.abort(),
   }
 }

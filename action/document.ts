@@ -1,0 +1,83 @@
+import { statSync } from 'node:fs'
+import { join, relative, sep } from 'node:path'
+import type { Floor } from '../policy/decision/index.ts'
+import type { Diagnostic } from '../policy/document/diagnostic.ts'
+import { compile, filesOf, parseDocument, type WorkflowDocument, workflowDigest } from '../policy/document/index.ts'
+import type { Plan } from '../policy/document/plan.ts'
+import { ActionError } from './failure.ts'
+import { readText, withinCheckout } from './files.ts'
+import type { Inputs } from './inputs.ts'
+
+/** The document of this checkout, read once, and where it runs. */
+export interface LoadedDocument {
+  /** Relative to the checkout, `/`-separated: part of the instance. */
+  path: string
+  absolute: string
+  /** Canonical directory that the run has as its workspace. */
+  workspace: string
+  document: WorkflowDocument
+  /** Texts of the files that the document names, by their names. */
+  files: { [path: string]: string }
+  digest: string
+  warnings: Diagnostic[]
+}
+
+/** A document that does not parse or compile: exit 2, every finding kept for the annotations. */
+export class DocumentError extends ActionError {
+  readonly diagnostics: Diagnostic[]
+  constructor(path: string, diagnostics: Diagnostic[]) {
+    const errors = diagnostics.filter(diagnostic => diagnostic.severity === 'error')
+    const first = errors[0]
+    const place = first === undefined ? '' : `: ${first.file}:${first.line}:${first.column} ${first.message}`
+    const more = errors.length > 1 ? ` (and ${errors.length - 1} more)` : ''
+    super('invalid_document', `${path} cannot run${place}${more}`, { help: first?.help ?? '' })
+    this.diagnostics = diagnostics
+  }
+}
+
+/** Reads and parses what input `workflow` names. Throws ActionError or DocumentError, exit 2. */
+export function loadDocument(inputs: Inputs, checkout: string): LoadedDocument {
+  const root = withinCheckout(checkout, '.', 'workflow')
+  const absolute = withinCheckout(checkout, inputs.workflow, 'workflow')
+  const workspace = withinCheckout(checkout, inputs['working-directory'], 'working-directory')
+  if (!statSync(workspace).isDirectory())
+    throw new ActionError(
+      'unreadable_file',
+      `input working-directory: ${inputs['working-directory']} is not a directory`,
+      {
+        help: 'name a directory inside the checkout',
+      },
+    )
+  const path = relative(root, absolute).split(sep).join('/')
+  const { document, diagnostics } = parseDocument({ text: readText(absolute, path), file: path })
+  if (document === null) throw new DocumentError(path, diagnostics)
+  const files = readNamed(workspace, filesOf(document))
+  return { path, absolute, workspace, document, files, digest: workflowDigest(document, files), warnings: diagnostics }
+}
+
+/** The plan under a floor; throws DocumentError (exit 2) with every finding. */
+export function compilePlan(
+  loaded: LoadedDocument,
+  inputs: Inputs,
+  floor: Floor | null,
+): { plan: Plan; warnings: Diagnostic[] } {
+  const { document, files } = loaded
+  const { plan, diagnostics } = compile({ document, inputs: inputs.inputs, files, floor })
+  if (plan === null) throw new DocumentError(loaded.path, diagnostics)
+  return { plan, warnings: diagnostics }
+}
+
+/** A named file that is not there is left out: the compiler says so at its place in the document. */
+function readNamed(workspace: string, names: string[]): { [path: string]: string } {
+  const files: { [path: string]: string } = {}
+  for (const name of names) {
+    if (name.split(/[/\\]/).includes('..')) continue
+    try {
+      statSync(join(workspace, name))
+    } catch {
+      continue
+    }
+    files[name] = readText(withinCheckout(workspace, name, 'workflow'), name)
+  }
+  return files
+}

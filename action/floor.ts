@@ -1,0 +1,141 @@
+import { closeSync, constants, fstatSync, openSync, readFileSync } from 'node:fs'
+import { matchesGlob } from 'node:path'
+import type { AttachRequest } from '../ledger/wire.ts'
+import { approvalSettings, type Floor, meetFloors, parseFloor } from '../policy/decision/index.ts'
+import type { Plan } from '../policy/document/plan.ts'
+import type { Json } from '../policy/json.ts'
+import { ActionError, exits } from './failure.ts'
+import { readCheckoutFile } from './files.ts'
+import type { Job } from './job.ts'
+
+export const hostFloorPath = '/etc/agentctl/floor.yaml'
+
+/** The host's own floor, or why there is none to read. `not readable` = the job runs in a container. */
+export type HostFloor = { state: 'installed'; floor: Floor } | { state: 'none' } | { state: 'not readable' }
+
+/**
+ * Reads the floor that the runner's administrator installed. Throws ActionError where it is there but is not root's, or
+ * others may write it, or it cannot be read: a floor that cannot be trusted or understood is never no floor.
+ */
+export function readHostFloor(inContainer: boolean, path = hostFloorPath): HostFloor {
+  if (inContainer) return { state: 'not readable' }
+  const text = readRootOwned(path)
+  return text === null ? { state: 'none' } : { state: 'installed', floor: parsedFloor(text, 'host', path) }
+}
+
+/** The floor that input `floor` names in the checkout; null where none is given. */
+export function readInputFloor(checkout: string, path: string | null): Floor | null {
+  return path === null ? null : parsedFloor(readCheckoutFile(checkout, path, 'floor'), 'input floor', path)
+}
+
+/**
+ * What all floors together demand, null where there is none. Throws ActionError (exit 3) where a host floor is required
+ * and cannot be read from inside a container.
+ */
+export function effectiveFloor(repository: Json, input: Floor | null, host: HostFloor): Floor | null {
+  const floors = [
+    repository === null ? null : parsedFloor(repository, 'repository', 'the repository floor'),
+    input,
+    host.state === 'installed' ? host.floor : null,
+  ].filter(floor => floor !== null)
+  const floor = floors.length === 0 ? null : floors.reduce(meetFloors)
+  if (floor?.requireHostFloor === true && host.state !== 'installed')
+    throw new ActionError(
+      'host_floor_required',
+      `the floor requires a host floor, and ${hostFloorPath} is ${host.state}`,
+      {
+        exitCode: exits.denied,
+        help: 'run the job outside a job container on a runner with a root-owned host floor',
+      },
+    )
+  return floor
+}
+
+function parsedFloor(value: string | Json, source: string, name: string): Floor {
+  const result = parseFloor(value, source)
+  if (result.ok) return result.floor
+  throw new ActionError('invalid_floor', `${name}: ${result.message}`, { help: 'correct the SecurityFloor' })
+}
+
+function readRootOwned(path: string): string | null {
+  const refused = (why: string) =>
+    new ActionError('untrusted_host_floor', `${path} ${why}`, {
+      help: `make it a regular file of root that nobody else may write: chown root:root ${path}; chmod 644 ${path}`,
+    })
+  let descriptor: number
+  try {
+    descriptor = openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK)
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown'
+    if (code === 'ENOENT' || code === 'ENOTDIR') return null
+    throw refused(`cannot be opened (${code})`)
+  }
+  try {
+    const stat = fstatSync(descriptor)
+    if (!stat.isFile()) throw refused('is not a regular file')
+    if (stat.uid !== 0) throw refused(`belongs to uid ${stat.uid}, not to root`)
+    if ((stat.mode & 0o022) !== 0) throw refused('may be written by others than root')
+    return readFileSync(descriptor, 'utf8')
+  } finally {
+    closeSync(descriptor)
+  }
+}
+
+/**
+ * The step's approval settings tightened by the floors that only this job can see, for the control plane to meet with its
+ * own. Throws ActionError where such a floor says what an attach request cannot carry.
+ */
+export function tightened(requested: AttachRequest['settings'], floor: Floor | null): AttachRequest['settings'] {
+  if (floor === null) return requested
+  const met = approvalSettings(floor, requested)
+  if (!met.ok) throw new ActionError('invalid_input', met.message, { help: 'let the inputs and the floor overlap' })
+  const {
+    users,
+    teams,
+    minimumApprovals,
+    preventSelfApproval,
+    expiresAfterSeconds,
+    permission,
+    plainWords,
+    onSuperseded,
+  } = met.settings
+  if (!['read', 'triage', 'write'].includes(permission) || !plainWords || onSuperseded === 'refuse')
+    throw new ActionError(
+      'invalid_floor',
+      'approvers.permission above write, plainWords and onSuperseded are decided by the control plane',
+      {
+        help: 'put them into the repository’s or the organisation’s floor, not into the host floor or input floor',
+      },
+    )
+  return {
+    ...requested,
+    ...(users !== null && { users: users.map(user => user.login) }),
+    ...(teams !== null && { teams }),
+    minimumApprovals,
+    preventSelfApproval,
+    expiresAfterSeconds,
+  }
+}
+
+/** The floor's rules about which repository and workflow may run what. Throws ActionError, exit 3. */
+export function checkRepository(floor: Floor | null, plan: Plan, job: Job): void {
+  const refused = (code: string, message: string, help: string) =>
+    new ActionError(code, message, { exitCode: exits.denied, help })
+  const name = `${job.owner}/${job.repo}`
+  if (floor?.protectedRepositories?.some(glob => matchesGlob(name.toLowerCase(), glob.toLowerCase()))) {
+    const weaker = plan.processes.find(process => process.isolation !== 'cell')
+    if (weaker !== undefined)
+      throw refused(
+        'protected_repository',
+        `${name} is a protected repository, and action ${weaker.action} runs in a ${weaker.isolation}`,
+        'run it in a production cell; nothing weaker is taken instead',
+      )
+  }
+  const allowed = floor?.allowedWorkflowRefs
+  if (allowed !== undefined && !allowed.some(glob => matchesGlob(job.workflowRef, glob)))
+    throw refused(
+      'workflow_ref_not_allowed',
+      `${job.workflowRef} is not among the floor's allowedWorkflowRefs`,
+      'run the workflow from an allowed ref',
+    )
+}

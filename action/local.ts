@@ -1,0 +1,56 @@
+import { mkdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { openEmbedded } from '../ledger/index.ts'
+import { approvalSettings } from '../policy/decision/index.ts'
+import { readCommit, startRun } from '../runner/index.ts'
+import type { ActionContext } from './context.ts'
+import { loadDocument } from './document.ts'
+import { ActionError } from './failure.ts'
+import { checkRepository, effectiveFloor, type HostFloor, readInputFloor } from './floor.ts'
+import { requestedSettings } from './inputs.ts'
+import { type Outcome, statusOf } from './outcome.ts'
+import { planOf, portsFor } from './prepare.ts'
+
+/**
+ * Runs without a control plane: the ledger is a file under the runner's temp, which ends with the job. A pause opens no
+ * issue and cannot be resumed; the outcome says so.
+ */
+export async function runLocal(context: ActionContext, hostFloor: HostFloor): Promise<Outcome> {
+  const { inputs, job, clock, ids } = context
+  const loaded = loadDocument(inputs, job.checkout)
+  const floor = effectiveFloor(null, readInputFloor(job.checkout, inputs.floor), hostFloor)
+  const settings = approvalSettings(floor, requestedSettings(inputs))
+  if (!settings.ok) throw new ActionError('invalid_input', settings.message)
+  const plan = planOf(context, loaded, floor)
+  checkRepository(floor, plan, job)
+
+  const folder = join(job.temp, 'agentctl')
+  mkdirSync(folder, { recursive: true })
+  const file = join(folder, 'ledger.db')
+  const ledger = openEmbedded({ file, clock, ids })
+  try {
+    const ended = await startRun(portsFor(context, loaded, ledger, floor, file), {
+      run: ids.uuid(),
+      epoch: 1,
+      plan,
+      document: loaded.path,
+      commit: readCommit(loaded.workspace, job.sha),
+      settings: settings.settings,
+      resumeWith: inputs['resume-with'],
+      parent: null,
+    })
+    return {
+      ...ended,
+      status: statusOf(ended.state),
+      planDigest: plan.planDigest,
+      issue: null,
+      auditUrl: '',
+      messages: ended.pause === null ? ended.messages : [...ended.messages, withoutControlPlane],
+    }
+  } finally {
+    await ledger.close()
+  }
+}
+
+const withoutControlPlane =
+  'No control-plane-url is set: no approval issue was opened, and this pause cannot outlive the job. Set control-plane-url to let people decide.'

@@ -1,0 +1,114 @@
+import type { Ledger, RunSnapshot } from '../ledger/port.ts'
+import { digest } from '../policy/canonical.ts'
+import { type Floor, policyValues, underHostFloor } from '../policy/decision/index.ts'
+import type { Diagnostic } from '../policy/document/diagnostic.ts'
+import type { Plan } from '../policy/document/plan.ts'
+import type { Json } from '../policy/json.ts'
+import type { RunnerPorts } from '../runner/index.ts'
+import type { ActionContext } from './context.ts'
+import { compilePlan, type LoadedDocument } from './document.ts'
+import { ActionError, exits } from './failure.ts'
+import { secretsOf } from './guard.ts'
+
+/** The plan of a new run, its findings annotated, the secrets that it reads known to the guard. */
+export function planOf(context: ActionContext, loaded: LoadedDocument, floor: Floor | null): Plan {
+  const { plan, warnings } = compilePlan(loaded, context.inputs, floor)
+  annotate(context, [...loaded.warnings, ...warnings])
+  learnPlan(context, loaded.path, plan)
+  return plan
+}
+
+/** A document's findings at their lines. */
+export function annotate(
+  { annotations }: Pick<ActionContext, 'annotations'>,
+  diagnostics: readonly Diagnostic[],
+): void {
+  for (const { severity, code, message, help, file, line, column } of diagnostics)
+    annotations.add({
+      level: severity,
+      title: code,
+      message: help === '' ? message : `${message} (${help})`,
+      file,
+      line,
+      column,
+    })
+}
+
+function learnPlan({ guard, environment, progress }: ActionContext, file: string, plan: Plan): void {
+  guard.learn(secretsOf(plan, environment))
+  progress.place(task => {
+    const source = plan.tasks[task]?.source
+    return source === undefined ? undefined : { file, ...source }
+  })
+}
+
+/**
+ * The ledger of a resumed run: its snapshot is read once, here, so that the stored plan's secrets are known before
+ * anything runs and the floors of this moment are checked against it. Throws ActionError (exit 3) where they are
+ * stricter than the plan: it is never recompiled.
+ */
+export async function resumable<Port extends Ledger>(
+  context: ActionContext,
+  loaded: LoadedDocument,
+  ledger: Port,
+  run: string,
+  floor: Floor | null,
+): Promise<Port> {
+  const snapshot = await ledger.snapshot(run)
+  if (snapshot === null) return ledger
+  const plan = snapshot.plan as unknown as Plan
+  learnPlan(context, loaded.path, plan)
+  refuseStricter(plan, floor)
+  let first: RunSnapshot | null = snapshot
+  return {
+    ...ledger,
+    async snapshot(of: string) {
+      const known = of === run ? first : null
+      first = null
+      return known ?? ledger.snapshot(of)
+    },
+  }
+}
+
+function refuseStricter(plan: Plan, floor: Floor | null): void {
+  if (floor === null) return
+  const { policy, violations } = underHostFloor(plan.effectivePolicy, floor)
+  const values = (effective: Plan['effectivePolicy']) => digest(policyValues(effective) as unknown as Json)
+  if (violations.length === 0 && values(policy) === values(plan.effectivePolicy)) return
+  const what =
+    violations.map(violation => violation.message).join('; ') || 'a floor is stricter now than the plan allows for'
+  throw new ActionError('floor_violation', `this run cannot resume here: ${what}`, {
+    exitCode: exits.denied,
+    help: 'start a new run under the present floor, or resume on a runner whose host floor is the one that the plan was made under',
+  })
+}
+
+/** What the runner gets from this face. */
+export function portsFor(
+  context: ActionContext,
+  loaded: LoadedDocument,
+  ledger: Ledger,
+  floor: Floor | null,
+  ledgerFile: string | null,
+): RunnerPorts {
+  const { clock, ids, environment, job, signal, progress, guard } = context
+  return {
+    ledger,
+    clock,
+    ids,
+    workspace: loaded.workspace,
+    environment,
+    protectedPaths: [
+      loaded.absolute,
+      ...(ledgerFile === null ? [] : [ledgerFile, `${ledgerFile}-wal`, `${ledgerFile}-shm`]),
+    ],
+    temporaryDirectories: [job.temp],
+    searchPath: floor?.searchPath ?? [],
+    signal,
+    report: event => {
+      if (event.type === 'task.ended') progress.report({ ...event, message: guard.text(event.message) })
+      else if (event.type === 'decision') progress.report({ ...event, reason: guard.text(event.reason) })
+      else progress.report(event)
+    },
+  }
+}

@@ -1,0 +1,81 @@
+import type { Annotations } from './annotations.ts'
+import { runAttached } from './attached.ts'
+import type { ActionContext } from './context.ts'
+import { DocumentError } from './document.ts'
+import { describeFailure, exits } from './failure.ts'
+import { type HostFloor, readHostFloor } from './floor.ts'
+import { type Inputs, readInputs } from './inputs.ts'
+import { readJob } from './job.ts'
+import { runLocal } from './local.ts'
+import { faultOutcome, type Outcome, processExit } from './outcome.ts'
+import { writeOutputs } from './outputs.ts'
+import { preflight } from './preflight.ts'
+import { annotate } from './prepare.ts'
+import { writeSummary } from './summary.ts'
+
+/** What the entry hands in; inputs and job are read from it. */
+export type ActionBase = Omit<ActionContext, 'inputs' | 'job'>
+
+/** The whole step: answers the process's exit code once outputs, summary and annotations are written. Never throws. */
+export async function runAction(base: ActionBase, read: (name: string) => string): Promise<number> {
+  const { progress, guard, annotations, log } = base
+  let inputs: Inputs | null = null
+  let host: HostFloor = { state: 'none' }
+  let outcome: Outcome
+  try {
+    inputs = readInputs(read)
+    host = readHostFloor(inputs.container)
+    outcome = await perform({ ...base, inputs, job: readJob(base.environment) }, host)
+  } catch (thrown) {
+    outcome = failed(base, thrown)
+  }
+  progress.close()
+  const shown = {
+    ...outcome,
+    messages: outcome.messages.map(text => guard.text(text)),
+    outputs: guard.json(outcome.outputs),
+  }
+  for (const message of shown.messages) log.line(message)
+  conclude(annotations, shown, inputs)
+  log.command(() => writeOutputs(shown))
+  const facts = { document: read('workflow'), tasks: progress.tasks(), hostFloor: host.state }
+  if (inputs?.summary !== false)
+    await writeSummary(shown, facts).catch(() => log.line('the job summary could not be written'))
+  return processExit(outcome, inputs?.['on-pause'] ?? 'fail')
+}
+
+function perform(context: ActionContext, host: HostFloor): Promise<Outcome> {
+  const { inputs, job, guard } = context
+  guard.learn([inputs['github-token'], job.oidc?.token])
+  preflight(inputs, job)
+  const origin = inputs['control-plane-url']
+  if (origin === null || job.oidc === null) return runLocal(context, host)
+  return runAttached(context, { ...job.oidc, audience: origin }, host)
+}
+
+function failed(base: ActionBase, thrown: unknown): Outcome {
+  if (base.signal.aborted) return faultOutcome('cancelled', exits.cancelled, ['Cancelled.'])
+  if (thrown instanceof DocumentError) annotate(base, thrown.diagnostics)
+  const { exitCode, message, help, code } = describeFailure(thrown)
+  const status = exitCode === exits.denied ? 'denied' : 'failed'
+  return faultOutcome(status, exitCode, [`${code}: ${message}${help === '' ? '' : `. To do: ${help}`}`])
+}
+
+/** At least one annotation says why a step is not green, or green without an approval. */
+function conclude(annotations: Annotations, outcome: Outcome, inputs: Inputs | null): void {
+  const { status, messages, issue } = outcome
+  if (status === 'succeeded') return
+  if (status === 'paused') {
+    const where = issue === null ? '' : `: decide in ${issue.url}`
+    annotations.add({ level: 'notice', title: 'waiting for approval', message: `This run waits for people${where}` })
+    if (inputs?.['on-pause'] === 'succeed')
+      annotations.add({
+        level: 'warning',
+        message: 'on-pause is succeed: this check is green though nothing was approved',
+      })
+    return
+  }
+  if (annotations.errors === 0)
+    for (const message of messages.length === 0 ? [status] : messages)
+      annotations.add({ level: 'error', title: status, message })
+}
