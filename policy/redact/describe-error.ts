@@ -4,10 +4,10 @@ const causesMax = 5
 export function describeError(thrown: unknown): string {
   const parts: string[] = []
   let current = thrown
-  for (let depth = 0; depth < causesMax && current !== undefined; depth++) {
+  do {
     parts.push(describeOne(current))
-    current = property(current, 'cause')
-  }
+    current = property(current, 'cause') ?? null
+  } while (current !== null && parts.length < causesMax)
   return parts.join(': ')
 }
 

@@ -43,24 +43,24 @@ const literalSets = [
 
 function percentForms(bytes: Uint8Array): string[] {
   return literalSets.flatMap(literals => {
-    const upper = percentEncode(bytes, literals, false)
+    const upper = percentEncode(bytes, literals)
     const forms = [upper, upper.replaceAll('%20', '+')]
     return forms.flatMap(form => [form, lowerEscapes(form)])
   })
 }
 
-function percentEncode(bytes: Uint8Array, literals: string, everything: boolean): string {
+function percentEncode(bytes: Uint8Array, literals: string): string {
   let encoded = ''
   for (const byte of bytes) {
     const character = String.fromCharCode(byte)
-    const literal = !everything && byte < 128 && literals.includes(character)
+    const literal = byte < 128 && literals.includes(character)
     encoded += literal ? character : `%${byte.toString(16).toUpperCase().padStart(2, '0')}`
   }
   return encoded
 }
 
 function lowerEscapes(encoded: string): string {
-  return encoded.replaceAll(/%[0-9A-F]{2}/g, escape => escape.toLowerCase())
+  return encoded.replaceAll(/%[0-9A-F]{2}/g, escaped => escaped.toLowerCase())
 }
 
 /** As JSON.stringify writes it, with non-ASCII or HTML characters escaped as other encoders do, and JSON within JSON. */

@@ -1,0 +1,76 @@
+import type { Json, JsonObject } from '../json.ts'
+import { code, codeList, count, fenced } from './markdown.ts'
+import type { ApprovalRecord, ExpectedEffect } from './record.ts'
+
+/**
+ * One item in full, or without diff, argv and paths where the floor keeps those behind the sign-in.
+ * @param isSummary `issue-detail: summary`
+ */
+export function itemSection(item: ApprovalRecord, pageUrl: string, isSummary: boolean): string {
+  if (isSummary) {
+    return `${heading(item)}\n\n${labels(item)}\n- What exactly: [the approval page](${pageUrl}) shows it after sign-in; review it there before you decide`
+  }
+  return [heading(item), `${labels(item)}\n- Why it asks: ${code(item.reason, 60_000)}`, ...expected(item)].join('\n\n')
+}
+
+/** One item whose details do not fit: says how much is left out and where it is. */
+export function itemSummary(item: ApprovalRecord, pageUrl: string, length: number): string {
+  const note = `- What exactly: too long to show here (${length} characters). Review it on [the approval page](${pageUrl}) before you decide`
+  return `${heading(item)}\n\n${labels(item)}\n${note}`
+}
+
+function heading(item: ApprovalRecord): string {
+  return `### ${item.number}. ${code(item.task, 200)}`
+}
+
+function labels(item: ApprovalRecord): string {
+  const capability =
+    item.capability === '' || item.capability === item.tool ? '' : `, capability ${code(item.capability, 100)}`
+  const agent = item.agent === null ? '' : `; asked by agent ${code(item.agent, 100)}`
+  return [
+    `- Tool: ${code(item.tool, 100)}${capability}${agent}`,
+    `- Effect class ${code(item.effectClass)}, risk ${code(item.risk)}, isolation ${code(item.isolation)}, effect ${code(item.effect.slice(0, 12))}`,
+  ].join('\n')
+}
+
+function expected(item: ApprovalRecord): string[] {
+  const { expectedEffect: effect } = item
+  if (effect.kind === 'write') return expectedWrite(effect)
+  if (effect.kind === 'process') return [...expectedProcess(effect), ...inputOf(item.input)]
+  return [`It will: ${code(effect.summary, 60_000)}`, ...detail(effect.detail), ...inputOf(item.input)]
+}
+
+function expectedWrite(effect: Extract<ExpectedEffect, { kind: 'write' }>): string[] {
+  const before = effect.beforeSha256 === null ? 'a new file' : `replacing ${code(effect.beforeSha256)}`
+  return [
+    `Writes this file, ${count(effect.bytes, 'byte')}, SHA-256 ${code(effect.afterSha256)}, ${before}:`,
+    fenced(effect.path),
+    effect.diff === '' ? 'The text has no lines that differ.' : fenced(effect.diff, 'diff'),
+  ]
+}
+
+function expectedProcess(effect: Extract<ExpectedEffect, { kind: 'process' }>): string[] {
+  const files = Object.entries(effect.argvFiles).map(([path, digest]) => `${digest}  ${path}`)
+  const limits = Object.entries(effect.limits).map(([name, limit]) => `${name} ${limit}`)
+  return [
+    'Runs this program with these arguments, one a line as JSON:',
+    fenced([effect.command, ...effect.args].map(word => JSON.stringify(word)).join('\n'), 'json'),
+    [
+      `- Program file: ${code(effect.realPath, 60_000)}, SHA-256 ${code(effect.executableSha256)}`,
+      `- In directory: ${code(effect.cwd, 60_000)}`,
+      `- Variables: ${effect.environment.length === 0 ? 'none' : codeList(effect.environment, 10_000)}`,
+      `- Limits: ${limits.length === 0 ? 'none named' : codeList(limits, 50)}`,
+    ].join('\n'),
+    ...(files.length === 0
+      ? []
+      : ['Files of the workspace that the arguments name, with their SHA-256:', fenced(files.join('\n'))]),
+  ]
+}
+
+function inputOf(input: JsonObject): string[] {
+  return Object.keys(input).length === 0 ? [] : ['Input:', fenced(JSON.stringify(input, null, 2), 'json')]
+}
+
+function detail(value: Json): string[] {
+  return value === null ? [] : [fenced(JSON.stringify(value, null, 2), 'json')]
+}
