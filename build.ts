@@ -1,0 +1,95 @@
+import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join, relative } from 'node:path'
+import { build, type Metafile, type Plugin } from 'esbuild'
+
+/**
+ * Builds dist/, which is committed, since `uses: org/agentctl@v1` runs the tree as it stands. With `--check` it builds
+ * into a temporary directory and fails on any difference.
+ */
+const root = import.meta.dirname
+
+/** Modules that agentctl never calls, each with what stands in its place. */
+const absent: { filter: RegExp; contents: string }[] = [
+  // @actions/core's OIDC client brings an undici of its own; own calls go through runner/network/own.ts.
+  {
+    filter: /^@actions\/http-client(\/.*)?$/,
+    contents: 'export class HttpClient {}\nexport class BearerCredentialHandler {}',
+  },
+  // Messages in fifty languages; English comes from ./en.js.
+  { filter: /^\.\.\/locales\/index\.js$/, contents: 'export {}' },
+]
+
+const leaveOut: Plugin = {
+  name: 'leave-out',
+  setup({ onResolve, onLoad }) {
+    absent.forEach(({ filter, contents }, index) => {
+      onResolve({ filter }, () => ({ path: String(index), namespace: 'absent', sideEffects: false }))
+      onLoad({ filter: new RegExp(`^${index}$`), namespace: 'absent' }, () => ({ contents }))
+    })
+  },
+}
+
+// CommonJS parts of the bundle call `require`, which an ES module has to make for itself.
+const banner = "import{createRequire as makeRequire}from'node:module';const require=makeRequire(import.meta.url);"
+
+/** Builds into a directory; answers what went into each file. */
+export async function bundle(outdir: string): Promise<Metafile> {
+  const { metafile } = await build({
+    absWorkingDir: root,
+    entryPoints: { index: 'action/main.ts', cli: 'cli/main.ts' },
+    outdir,
+    bundle: true,
+    platform: 'node',
+    target: 'node24',
+    format: 'esm',
+    splitting: true,
+    chunkNames: 'chunks/[name]-[hash]',
+    minify: true,
+    legalComments: 'linked',
+    banner: { js: banner },
+    plugins: [leaveOut],
+    metafile: true,
+    logLevel: 'warning',
+  })
+  return metafile
+}
+
+/** Every file below a directory by its relative path. */
+async function contentsOf(folder: string): Promise<Map<string, Buffer>> {
+  const entries = await readdir(folder, { recursive: true, withFileTypes: true })
+  const paths = entries.filter(entry => entry.isFile()).map(entry => join(entry.parentPath, entry.name))
+  const pairs = paths.map(async path => [relative(folder, path), await readFile(path)] as const)
+  return new Map(await Promise.all(pairs))
+}
+
+/** Files that are missing, left over or different in `committed`, sorted. */
+export async function differences(committed: string, built: string): Promise<string[]> {
+  const [before, after] = await Promise.all([contentsOf(committed), contentsOf(built)])
+  const names = [...new Set([...before.keys(), ...after.keys()])].sort()
+  return names.filter(name => before.get(name)?.equals(after.get(name) ?? Buffer.alloc(0)) !== true || !after.has(name))
+}
+
+async function check(dist: string): Promise<void> {
+  const folder = await mkdtemp(join(tmpdir(), 'agentctl-dist-'))
+  try {
+    await bundle(folder)
+    const changed = await differences(dist, folder)
+    if (changed.length === 0) return
+    console.error(
+      `dist/ is not what the source builds to: ${changed.join(', ')}\nRun \`npm run build\` and commit dist/.`,
+    )
+    process.exitCode = 1
+  } finally {
+    await rm(folder, { recursive: true })
+  }
+}
+
+if (import.meta.main) {
+  const dist = join(root, 'dist')
+  if (process.argv.includes('--check')) await check(dist)
+  else {
+    await rm(dist, { recursive: true, force: true })
+    await bundle(dist)
+  }
+}
