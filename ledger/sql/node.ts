@@ -1,0 +1,96 @@
+import type { StatementSync } from 'node:sqlite'
+import { LedgerError } from '../port.ts'
+import { contractSql, type Row, type Sql, type SqlValue } from './contract.ts'
+import { storageFailure } from './failure.ts'
+
+export interface NodeSql extends Sql {
+  close(): void
+}
+
+export interface NodeSqlOptions {
+  /** How long a statement waits for another process, in milliseconds. */
+  timeoutMs?: number
+  /** Upper bound of the file in pages of 4 KiB; none by default. */
+  maxPages?: number
+}
+
+/**
+ * A SQLite file as the contract wants it: WAL, synchronous FULL, every transaction IMMEDIATE. Creates the file and its
+ * directory. Throws LedgerError locked, read_only, full, corrupt.
+ */
+export function openNodeSql(file: string, options: NodeSqlOptions = {}): NodeSql {
+  // Asked for when needed, since this module is also in the Worker's bundle, which has no node:sqlite.
+  const { DatabaseSync } = process.getBuiltinModule('node:sqlite')
+  const { mkdirSync } = process.getBuiltinModule('node:fs')
+  const { dirname } = process.getBuiltinModule('node:path')
+
+  const guarded = <T>(f: () => T): T => {
+    try {
+      return f()
+    } catch (error) {
+      throw named(file, error)
+    }
+  }
+
+  const database = guarded(() => {
+    if (file !== ':memory:') mkdirSync(dirname(file), { recursive: true, mode: 0o700 })
+    const opened = new DatabaseSync(file, { timeout: options.timeoutMs ?? 5000, enableForeignKeyConstraints: false })
+    try {
+      opened.exec('PRAGMA journal_mode = WAL')
+      opened.exec('PRAGMA synchronous = FULL')
+      if (options.maxPages !== undefined) opened.exec(`PRAGMA max_page_count = ${Math.trunc(options.maxPages)}`)
+      return opened
+    } catch (error) {
+      opened.close()
+      throw error
+    }
+  })
+
+  const statements = new Map<string, StatementSync>()
+  const prepare = (sql: string): StatementSync => {
+    const known = statements.get(sql)
+    if (known !== undefined) return known
+    const statement = database.prepare(sql)
+    statement.setReturnArrays(true)
+    statements.set(sql, statement)
+    return statement
+  }
+
+  const sql = contractSql({
+    all: (text, values) => guarded(() => prepare(text).all(...values) as unknown as Row[]),
+    run: (text, values: SqlValue[]) => {
+      guarded(() => prepare(text).run(...values))
+    },
+    transaction(f) {
+      guarded(() => prepare('BEGIN IMMEDIATE').run())
+      try {
+        const result = f()
+        guarded(() => prepare('COMMIT').run())
+        return result
+      } catch (error) {
+        // SQLite has rolled back by itself after some failures, a full disk among them.
+        if (database.isTransaction) guarded(() => prepare('ROLLBACK').run())
+        throw error
+      }
+    },
+  })
+  return Object.assign(sql, {
+    close: () => {
+      if (database.isOpen) database.close()
+    },
+  })
+}
+
+function named(file: string, error: unknown): unknown {
+  if (!(error instanceof Error) || error instanceof LedgerError) return error
+  const where = `file ${file}`
+  if ('errcode' in error && typeof error.errcode === 'number') {
+    return storageFailure(where, error.errcode, error) ?? error
+  }
+  const code = 'code' in error ? error.code : ''
+  if (code === 'ENOSPC') return storageFailure(where, 13, error) ?? error
+  if (code === 'EACCES' || code === 'EROFS' || code === 'EPERM' || code === 'ENOTDIR' || code === 'EEXIST') {
+    return storageFailure(where, 14, error) ?? error
+  }
+  return error
+}

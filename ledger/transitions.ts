@@ -1,0 +1,91 @@
+import {
+  type EffectState,
+  effectStates,
+  endPrecedence,
+  type RunState,
+  runStates,
+  type TaskState,
+  taskStates,
+} from '../policy/states.ts'
+
+/** From each state the states that may follow. Whatever is not here does not happen. */
+type Moves<State extends string> = { readonly [From in State]: readonly State[] }
+
+export const runMoves: Moves<RunState> = {
+  running: ['paused', 'succeeded', 'failed', 'denied', 'uncertain', 'cancelled'],
+  // Goes on once every item is resolved, or ends by the resolution itself.
+  paused: ['running', 'denied', 'cancelled', 'failed'],
+  // Resumable once every uncertain effect is reconciled.
+  uncertain: ['paused'],
+  succeeded: [],
+  failed: [],
+  denied: [],
+  cancelled: [],
+}
+
+export const taskMoves: Moves<TaskState> = {
+  pending: ['waiting', 'running', 'succeeded', 'failed', 'denied', 'skipped', 'uncertain', 'cancelled'],
+  waiting: ['pending', 'running', 'succeeded', 'failed', 'denied', 'skipped', 'uncertain', 'cancelled'],
+  // Back to pending or waiting: a retry, or a person must decide on a further effect.
+  running: ['pending', 'waiting', 'succeeded', 'failed', 'denied', 'skipped', 'uncertain', 'cancelled'],
+  // By reconciliation only.
+  uncertain: ['succeeded', 'pending'],
+  succeeded: ['pending'],
+  failed: [],
+  denied: [],
+  skipped: [],
+  cancelled: [],
+}
+
+export const effectMoves: Moves<EffectState> = {
+  requested: ['waiting_for_approval', 'started', 'failed', 'denied', 'cancelled'],
+  waiting_for_approval: ['requested', 'denied', 'cancelled'],
+  started: ['succeeded', 'failed', 'cancelled', 'uncertain'],
+  // By reconciliation only: applied; not applied or compensated.
+  uncertain: ['succeeded', 'failed'],
+  // By reconciliation only: applied, and compensated later.
+  succeeded: ['failed'],
+  failed: [],
+  denied: [],
+  cancelled: [],
+}
+
+export const reconciledTaskMoves: readonly TaskState[] = ['uncertain', 'succeeded']
+
+export function mayMoveRun(from: RunState, to: RunState): boolean {
+  return runMoves[from].includes(to)
+}
+
+/** A runner's move: terminal states stay, since reconciliation does not come from a runner. */
+export function mayMoveTask(from: TaskState, to: TaskState): boolean {
+  return !isTerminalTask(from) && taskMoves[from].includes(to)
+}
+
+export function mayMoveEffect(from: EffectState, to: EffectState): boolean {
+  return effectMoves[from].includes(to)
+}
+
+export function isTerminalTask(state: TaskState): boolean {
+  return state !== 'pending' && state !== 'waiting' && state !== 'running'
+}
+
+export function isEnded(state: RunState): boolean {
+  return state !== 'running' && state !== 'paused'
+}
+
+/** How a run ends whose tasks stand like this: the first of uncertain, failed, denied, cancelled, else succeeded. */
+export function endOf(tasks: Iterable<TaskState>): Exclude<RunState, 'running' | 'paused'> {
+  const present = new Set(tasks)
+  return endPrecedence.find(state => present.has(state)) ?? 'succeeded'
+}
+
+/** Whether `end` is at least as grave as `least`: a run may end worse than its tasks (its outputs failed), never better. */
+export function isAtLeast(end: RunState, least: RunState): boolean {
+  const grave = (state: RunState) => {
+    const place = (endPrecedence as readonly RunState[]).indexOf(state)
+    return place === -1 ? endPrecedence.length : place
+  }
+  return grave(end) <= grave(least)
+}
+
+export { effectStates, runStates, taskStates }
