@@ -59,7 +59,12 @@ export function createApp(dependencies: Dependencies): Hono {
   )
   app.onError((error, c) => {
     if (error instanceof ProblemError) return problemResponse(error.refusal)
-    log.error('request.failed', { method: c.req.method, route: routePath(c, -1), error: error.name, message: error.message })
+    log.error('request.failed', {
+      method: c.req.method,
+      route: routePath(c, -1),
+      error: error.name,
+      message: error.message,
+    })
     return problemResponse({
       status: 500,
       code: 'internal',

@@ -36,7 +36,7 @@ export function problem(status: number, code: string, message: string, retryAfte
 }
 
 /** The value of an answer; a refusal is thrown as the problem that it is. */
-export function valueOf<T>(answer: Answer<T>): T {
+export function unwrap<T>(answer: Answer<T>): T {
   if (answer.ok) return answer.value
   throw new ProblemError(answer.refusal)
 }

@@ -1,7 +1,7 @@
 import type { Context } from 'hono'
 import type { Dependencies, LimitKind } from '../dependencies.ts'
 import type { RepositoryName } from '../directory/directory.ts'
-import { type ProblemError, problem, valueOf } from '../problem.ts'
+import { type ProblemError, problem, unwrap } from '../problem.ts'
 import type { RepositoryHandle } from '../repository/handle.ts'
 import type { JobClaims, LeaseClaims, PersonClaims } from './claims.ts'
 import { verifyLease } from './lease-token.ts'
@@ -59,7 +59,7 @@ export function callersOf(dependencies: Dependencies): Callers {
     const handle = repositories.get(repository.id)
     const may = await handle.access(found, 'read', fresh)
     if (!may.ok && may.refusal.status === 403) throw absent()
-    valueOf(may)
+    unwrap(may)
     return { handle, repository, person: found }
   }
 

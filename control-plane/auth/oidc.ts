@@ -34,7 +34,15 @@ const discoveryTtlMs = 3_600_000
 const issuerTimeoutMs = 10_000
 
 /** A verifier for one issuer and audience; issuer metadata and keys are kept for an hour. */
-export function jobVerifier({ config, clock, fetch }: { config: Config; clock: Clock; fetch: typeof globalThis.fetch }) {
+export function jobVerifier({
+  config,
+  clock,
+  fetch,
+}: {
+  config: Config
+  clock: Clock
+  fetch: typeof globalThis.fetch
+}) {
   const { issuer, audience } = config.oidc
   let keys: { get: JWTVerifyGetKey; until: number } | null = null
 
@@ -71,7 +79,7 @@ async function discover(issuer: string, fetch: typeof globalThis.fetch): Promise
   try {
     const response = await fetch(`${issuer}/.well-known/openid-configuration`, {
       headers: { accept: 'application/json' },
-      redirect: 'error',
+      redirect: 'manual',
       signal: AbortSignal.timeout(issuerTimeoutMs),
     })
     if (!response.ok) throw new Error(`status ${response.status}`)
@@ -119,7 +127,12 @@ function tokenProblem(error: unknown, audience: string): Error {
     return problem(401, 'token_refused', `the OIDC token is not one of a GitHub Actions job: ${names}`)
   }
   if (error instanceof errors.JWKSTimeout || !(error instanceof errors.JOSEError)) {
-    return problem(503, 'issuer_unavailable', `the OIDC issuer's keys could not be read: ${textOf(error)}; try again`, 5)
+    return problem(
+      503,
+      'issuer_unavailable',
+      `the OIDC issuer's keys could not be read: ${textOf(error)}; try again`,
+      5,
+    )
   }
   return problem(401, 'token_refused', 'the OIDC token is not signed by the issuer that this control plane trusts')
 }

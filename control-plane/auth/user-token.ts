@@ -43,7 +43,11 @@ function refuseKind(token: string, config: Config): void {
     throw problem(403, 'not_a_person', 'an installation or job token is no person: sign in as a user')
   }
   if (isPersonal(token) && !config.allowPersonalTokens) {
-    throw problem(403, 'personal_token', 'personal tokens are not accepted here (AGENTCTL_ALLOW_PAT): sign in as a user')
+    throw problem(
+      403,
+      'personal_token',
+      'personal tokens are not accepted here (AGENTCTL_ALLOW_PAT): sign in as a user',
+    )
   }
   if (!/^[A-Za-z0-9_]{16,255}$/.test(token)) throw unauthorised()
 }

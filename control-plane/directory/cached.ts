@@ -20,7 +20,9 @@ export function cachedDirectory(directory: Directory, clock: Clock): Directory {
   }
 
   return {
-    ...directory,
+    update: (id, state) => directory.update(id, state),
+    pending: (after, limit) => directory.pending(after, limit),
+    due: now => directory.due(now),
     async remember(repository) {
       const key = keyOf(repository.owner, repository.name)
       const same = kept(key)

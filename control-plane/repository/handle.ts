@@ -1,7 +1,9 @@
+import type { AuditLine } from '../../ledger/index.ts'
 import type { Batch, EffectRecord, PauseRecord, Receipt, RunRecord, RunSnapshot } from '../../ledger/port.ts'
 import type { AttachAnswer, AttachRequest, PauseIssue, RegistrationAnswer } from '../../ledger/wire.ts'
 import type { ApprovalRecord } from '../../policy/approval/record.ts'
 import type { Json, JsonObject } from '../../policy/json.ts'
+import type { RunState } from '../../policy/states.ts'
 import type { JobClaims, LeaseClaims, PersonClaims } from '../auth/claims.ts'
 import type { RepositoryName } from '../directory/directory.ts'
 import type { Answer } from '../problem.ts'
@@ -52,7 +54,11 @@ export interface RepositoryHandle {
   /** Items of the repository that wait for people, oldest pause first. */
   openApprovals(): Promise<ApprovalView[]>
   approval(id: string): Promise<Answer<ApprovalView>>
-  events(input: { run: string | null; after: number; limit: number }): Promise<Answer<AuditLine[]>>
+  events(input: {
+    run: string | null
+    after: number
+    limit: number
+  }): Promise<Answer<{ items: AuditLine[]; next: number | null }>>
   /** Head of a run's chain, or of the ledger's; signed where a key is configured. */
   head(run: string | null): Promise<Answer<AuditHead>>
   /** NDJSON of a run's chain with its checkpoints, or of everything. */
@@ -106,7 +112,7 @@ export interface Delivery {
 }
 
 export interface RunQuery {
-  state: string | null
+  state: RunState | null
   workflow: string | null
   commit: string | null
   actor: string | null
@@ -120,9 +126,6 @@ export interface Page<Item> {
   items: Item[]
   next: string | null
 }
-
-/** An audit event as exported: the hashed fields with hash, and salt and data unless erased. */
-export type AuditLine = JsonObject
 
 export interface AuditHead {
   ledger: string

@@ -4,7 +4,7 @@ import { digestSchema, inlineLimitBytes, jsonSchema } from '../../ledger/payload
 import { approvalRecordSchema, effectRecordSchema } from '../../ledger/remote-snapshot.ts'
 import type { Callers } from '../auth/callers.ts'
 import type { Dependencies } from '../dependencies.ts'
-import { valueOf } from '../problem.ts'
+import { unwrap } from '../problem.ts'
 import type { ApprovalView } from '../repository/handle.ts'
 import { readJson } from './body.ts'
 import { smallBodyLimitBytes } from './limits.ts'
@@ -98,19 +98,19 @@ export function approvalRoutes(dependencies: Dependencies, callers: Callers): Ho
 
   app.get(honoPath(approvalPath), async c => {
     const { handle } = await callers.reader(c)
-    return c.json(valueOf(await handle.approval(c.req.param('id'))))
+    return c.json(unwrap(await handle.approval(c.req.param('id'))))
   })
 
   app.post(honoPath(resolutionPath), async c => {
     const { handle, person } = await callers.changer(c)
     const { via = 'api', ...word } = await readJson(c.req.raw, resolutionSchema, smallBodyLimitBytes)
-    return c.json(valueOf(await handle.resolve({ approval: c.req.param('id'), ...word, person, via })))
+    return c.json(unwrap(await handle.resolve({ approval: c.req.param('id'), ...word, person, via })))
   })
 
   app.post(honoPath(reconciliationPath), async c => {
     const { handle, person } = await callers.changer(c)
     const word = await readJson(c.req.raw, reconciliationSchema, inlineLimitBytes)
-    return c.json(valueOf(await handle.reconcile({ effect: c.req.param('id'), ...word, person })))
+    return c.json(unwrap(await handle.reconcile({ effect: c.req.param('id'), ...word, person })))
   })
   return app
 }

@@ -2,7 +2,7 @@ import { Hono } from 'hono'
 import { attachAnswerSchema, attachRequestSchema } from '../../ledger/wire.ts'
 import type { Callers } from '../auth/callers.ts'
 import type { Dependencies } from '../dependencies.ts'
-import { valueOf } from '../problem.ts'
+import { unwrap } from '../problem.ts'
 import { readJson } from './body.ts'
 import { smallBodyLimitBytes } from './limits.ts'
 import type { Operation } from './operation.ts'
@@ -25,7 +25,7 @@ export function attachRoutes(dependencies: Dependencies, callers: Callers): Hono
   app.post('/v1/attach', async c => {
     const claims = await callers.job(c)
     const request = await readJson(c.req.raw, attachRequestSchema, smallBodyLimitBytes)
-    const answer = valueOf(await dependencies.repositories.get(claims.repositoryId).attach({ claims, request }))
+    const answer = unwrap(await dependencies.repositories.get(claims.repositoryId).attach({ claims, request }))
     await dependencies.directory.remember({ id: claims.repositoryId, owner: claims.owner, name: claims.repository })
     return c.json(answer)
   })

@@ -4,8 +4,8 @@ import { z } from 'zod'
 import { digestSchema } from '../../ledger/payload.ts'
 import type { Callers } from '../auth/callers.ts'
 import type { Config } from '../config.ts'
-import { valueOf } from '../problem.ts'
-import type { AuditLine, RepositoryHandle } from '../repository/handle.ts'
+import { unwrap } from '../problem.ts'
+import type { RepositoryHandle } from '../repository/handle.ts'
 import { eventPollMs, eventStreamMs } from './limits.ts'
 import { honoPath, type Operation, pageOf, pageQuery, repositoryPath } from './operation.ts'
 import { pageResponse, position, readQuery } from './query.ts'
@@ -80,20 +80,18 @@ export function auditRoutes(config: Config, callers: Callers): Hono {
     const { cursor, limit } = readQuery(c, pageQuery)
     const after = cursor === undefined ? 0 : position(cursor)
     if (c.req.header('accept')?.includes('text/event-stream')) return live(c, handle, run, after)
-    const events = valueOf(await handle.events({ run, after, limit: limit + 1 }))
-    const items = events.slice(0, limit)
-    const next = events.length > limit ? String(items.at(-1)?.seq) : null
-    return pageResponse(c, config.publicUrl, { items, next })
+    const { items, next } = unwrap(await handle.events({ run, after, limit }))
+    return pageResponse(c, config.publicUrl, { items, next: next === null ? null : String(next) })
   })
 
   app.get(honoPath(headPath), async c => {
     const { handle } = await callers.reader(c)
-    return c.json(valueOf(await handle.head(readQuery(c, chainQuery).run ?? null)))
+    return c.json(unwrap(await handle.head(readQuery(c, chainQuery).run ?? null)))
   })
 
   app.get(honoPath(exportPath), async c => {
     const { handle } = await callers.reader(c)
-    const lines = valueOf(await handle.exportAudit(readQuery(c, chainQuery).run ?? null))
+    const lines = unwrap(await handle.exportAudit(readQuery(c, chainQuery).run ?? null))
     return c.body(lines, 200, { 'content-type': ndjson })
   })
   return app
@@ -103,17 +101,18 @@ export function auditRoutes(config: Config, callers: Callers): Hono {
 async function live(c: Context, handle: RepositoryHandle, run: string, cursor: number): Promise<Response> {
   const resumed = c.req.header('last-event-id')
   let after = resumed === undefined ? cursor : position(resumed)
-  valueOf(await handle.run(run))
+  unwrap(await handle.run(run))
   return streamSSE(c, async stream => {
     for (let polls = 0; polls < eventStreamMs / eventPollMs && !stream.aborted; polls++) {
       // Read before the events: what an ended run has written by then is all that it ever writes.
-      const { endedAt } = valueOf(await handle.run(run))
-      for (let events: AuditLine[] | null = null; events === null || events.length === 100; ) {
-        events = valueOf(await handle.events({ run, after, limit: 100 }))
-        for (const event of events) {
-          after = Number(event.seq)
-          await stream.writeSSE({ id: String(after), event: String(event.type), data: JSON.stringify(event) })
+      const { endedAt } = unwrap(await handle.run(run))
+      for (let more = true; more; ) {
+        const { items, next } = unwrap(await handle.events({ run, after, limit: 100 }))
+        for (const event of items) {
+          after = event.seq
+          await stream.writeSSE({ id: String(event.seq), event: event.type, data: JSON.stringify(event) })
         }
+        more = next !== null
       }
       if (endedAt !== null) return
       await stream.sleep(eventPollMs)

@@ -2,7 +2,7 @@ import { type Context, Hono } from 'hono'
 import { z } from 'zod'
 import { blobPartBytes, digestSchema } from '../../ledger/payload.ts'
 import type { Callers } from '../auth/callers.ts'
-import { problem, valueOf } from '../problem.ts'
+import { problem, unwrap } from '../problem.ts'
 import type { RepositoryHandle } from '../repository/handle.ts'
 import { readBytes } from './body.ts'
 import { honoPath, type Operation, repositoryPath } from './operation.ts'
@@ -44,14 +44,14 @@ export function blobRoutes(callers: Callers): Hono {
     const place = placeOf(c)
     const { bytes: totalBytes } = readQuery(c, putQuery)
     const bytes = await readBytes(c.req.raw, blobPartBytes)
-    valueOf(await handle.putBlobPart({ lease, ...place, totalBytes, bytes }))
+    unwrap(await handle.putBlobPart({ lease, ...place, totalBytes, bytes }))
     return c.body(null, 204)
   })
 
   app.get(honoPath(blobPath), async c => {
     const { handle } = await leaseOrReader(callers, c)
     const { sha256, part } = placeOf(c)
-    const bytes = valueOf(await handle.getBlobPart(sha256, part))
+    const bytes = unwrap(await handle.getBlobPart(sha256, part))
     return c.body(new Uint8Array(bytes), 200, {
       'content-type': octets,
       'content-disposition': 'attachment',

@@ -8,7 +8,7 @@ import {
   registrationRequestSchema,
 } from '../../ledger/wire.ts'
 import type { Callers } from '../auth/callers.ts'
-import { valueOf } from '../problem.ts'
+import { unwrap } from '../problem.ts'
 import { readJson } from './body.ts'
 import { commandsLimitBytes, smallBodyLimitBytes } from './limits.ts'
 import { honoPath, type Operation, repositoryPath } from './operation.ts'
@@ -60,23 +60,23 @@ export function commandRoutes(callers: Callers): Hono {
   app.post(`${run}/commands`, async c => {
     const { handle, lease } = await callers.lease(c)
     const { epoch, commands } = await readJson(c.req.raw, commandsRequestSchema, commandsLimitBytes)
-    return c.json(valueOf(await handle.apply({ lease, batch: { run: lease.run, epoch, commands } })))
+    return c.json(unwrap(await handle.apply({ lease, batch: { run: lease.run, epoch, commands } })))
   })
 
   app.get(`${run}/snapshot`, async c => {
     const { handle, lease } = await callers.lease(c)
-    return c.json(valueOf(await handle.snapshot({ lease })))
+    return c.json(unwrap(await handle.snapshot({ lease })))
   })
 
   app.get(`${run}/pause`, async c => {
     const { handle, lease } = await callers.lease(c)
-    return c.json(valueOf(await handle.pauseIssue({ lease })))
+    return c.json(unwrap(await handle.pauseIssue({ lease })))
   })
 
   app.post(`${run}/registration`, async c => {
     const { handle, lease } = await callers.lease(c)
     const { pause, issue } = await readJson(c.req.raw, registrationRequestSchema, smallBodyLimitBytes)
-    return c.json(valueOf(await handle.register({ lease, pause, issue })))
+    return c.json(unwrap(await handle.register({ lease, pause, issue })))
   })
   return app
 }

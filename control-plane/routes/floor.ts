@@ -2,7 +2,7 @@ import { Hono } from 'hono'
 import { z } from 'zod'
 import { digestSchema, jsonSchema } from '../../ledger/payload.ts'
 import type { Callers } from '../auth/callers.ts'
-import { valueOf } from '../problem.ts'
+import { unwrap } from '../problem.ts'
 import { honoPath, type Operation, repositoryPath } from './operation.ts'
 
 const path = `${repositoryPath}/floor` as const
@@ -23,7 +23,7 @@ export function floorRoutes(callers: Callers): Hono {
   const app = new Hono()
   app.get(honoPath(path), async c => {
     const { handle } = await callers.reader(c)
-    return c.json(valueOf(await handle.floor()))
+    return c.json(unwrap(await handle.floor()))
   })
   return app
 }

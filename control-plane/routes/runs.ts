@@ -5,7 +5,7 @@ import { effectRecordSchema, pauseRecordSchema, runRecordSchema } from '../../le
 import { runStates } from '../../policy/states.ts'
 import type { Callers } from '../auth/callers.ts'
 import type { Config } from '../config.ts'
-import { valueOf } from '../problem.ts'
+import { unwrap } from '../problem.ts'
 import { readJson } from './body.ts'
 import { smallBodyLimitBytes } from './limits.ts'
 import { honoPath, type Operation, pageOf, pageQuery, repositoryPath } from './operation.ts'
@@ -78,38 +78,38 @@ export function runRoutes(config: Config, callers: Callers): Hono {
     const { handle } = await callers.reader(c)
     const query = readQuery(c, runsQuery)
     const { state = null, workflow = null, commit = null, actor = null, since = null, cursor = null, limit } = query
-    const page = valueOf(await handle.runs({ state, workflow, commit, actor, since, cursor, limit }))
+    const page = unwrap(await handle.runs({ state, workflow, commit, actor, since, cursor, limit }))
     return pageResponse(c, config.publicUrl, page)
   })
 
   app.get(run, async c => {
     const { handle } = await callers.reader(c)
-    return c.json(valueOf(await handle.run(c.req.param('run'))))
+    return c.json(unwrap(await handle.run(c.req.param('run'))))
   })
 
   app.get(`${run}/plan`, async c => {
     const { handle } = await callers.reader(c)
-    return c.json(valueOf(await handle.plan(c.req.param('run'))))
+    return c.json(unwrap(await handle.plan(c.req.param('run'))))
   })
 
   app.get(`${run}/effects`, async c => {
     const { handle } = await callers.reader(c)
     const { cursor, limit } = readQuery(c, pageQuery)
-    const effects = valueOf(await handle.effects(c.req.param('run')))
+    const effects = unwrap(await handle.effects(c.req.param('run')))
     return pageResponse(c, config.publicUrl, slicePage(effects, cursor, limit))
   })
 
   app.get(`${run}/approvals`, async c => {
     const { handle } = await callers.reader(c)
     const { cursor, limit } = readQuery(c, pageQuery)
-    const pauses = valueOf(await handle.pauses(c.req.param('run')))
+    const pauses = unwrap(await handle.pauses(c.req.param('run')))
     return pageResponse(c, config.publicUrl, slicePage(pauses, cursor, limit))
   })
 
   app.post(`${run}/cancel`, async c => {
     const { handle, person } = await callers.changer(c)
     const { reason } = await readJson(c.req.raw, cancelSchema, smallBodyLimitBytes)
-    return c.json(valueOf(await handle.cancel({ run: c.req.param('run'), reason, person, via: 'api' })))
+    return c.json(unwrap(await handle.cancel({ run: c.req.param('run'), reason, person, via: 'api' })))
   })
   return app
 }

@@ -1,0 +1,244 @@
+import type { LedgerStore, OutboxRow } from '../../ledger/index.ts'
+import type { Instance, Requester, RunRecord } from '../../ledger/port.ts'
+import type { AttachAnswer, AttachRequest } from '../../ledger/wire.ts'
+import type { ApprovalSettings } from '../../policy/approval/record.ts'
+import type { JobClaims } from '../auth/claims.ts'
+import { problem } from '../problem.ts'
+import type { LeaseMarks } from './marks.ts'
+import type { ProvedNames } from './names.ts'
+import { confirmedBefore, recordedEnd } from './recorded.ts'
+
+/** The lasting parts of a repository that the attempt table reads and writes. */
+export interface AttachStore {
+  store: LedgerStore
+  names: ProvedNames
+  marks: LeaseMarks
+}
+
+/** What the attempt table is asked with; all of it already verified. */
+export interface Attachment {
+  claims: JobClaims
+  request: AttachRequest
+  instance: Instance
+  settings: ApprovalSettings
+  requesters: Requester[]
+}
+
+type Asking = Pick<Attachment, 'claims' | 'request' | 'instance'>
+
+/** A row of the attempt table (04): which run, and whether this job may work on it. */
+export type Attached = Pick<AttachAnswer, 'outcome' | 'run' | 'epoch' | 'parent' | 'recorded'> & {
+  /** The run's instance: the one that the lease token is bound to. */
+  instance: string
+  settings: ApprovalSettings
+  /** Whether a lease token is due: with the lease, or to open the issue that an earlier attempt did not register. */
+  token: boolean
+}
+
+/**
+ * The attempt table of 04, synchronous: between what it reads and what it writes nothing else can happen to this ledger.
+ * Throws ProblemError and LedgerError.
+ */
+export function attach(at: AttachStore, attachment: Attachment): Attached {
+  const current = currentRun(at, attachment)
+  if (current === null || current.state === 'failed') return newRun(at, attachment, current)
+  switch (current.state) {
+    case 'succeeded':
+    case 'denied':
+    case 'cancelled':
+      return ended(at, current, 'ended')
+    case 'uncertain':
+      return ended(at, current, 'uncertain')
+    case 'paused':
+      refuseStranger(at, current, attachment)
+      return isPending(at, current) ? pending(at, current, attachment) : resume(at, current, attachment)
+    case 'running':
+      refuseStranger(at, current, attachment)
+      return resume(at, current, attachment)
+  }
+}
+
+/** The run that an attach would find: for what has to be known of it before. Throws as `attach` does. */
+export function runToAttach(
+  at: AttachStore,
+  of: Pick<Attachment, 'claims' | 'request' | 'instance'>,
+): RunRecord | null {
+  return currentRun(at, of)
+}
+
+/** The run of this instance, or the one that our own dispatch named; null where the job begins a new one. */
+function currentRun({ store, names }: AttachStore, { claims, request, instance }: Asking): RunRecord | null {
+  if (request.agentctlRun === null) return store.byInstance(instance.key)
+  const named = store.record(request.agentctlRun)
+  if (named === null || claims.event !== 'workflow_dispatch') throw notOurDispatch(request.agentctlRun, instance)
+  if (!wasDispatched(store, named, instance.workflowRunId)) {
+    if (!isDispatching(store, named)) throw notOurDispatch(named.run, instance)
+    throw problem(503, 'dispatch_unconfirmed', 'GitHub has not yet said which run our dispatch started: try again', 1)
+  }
+  // Other jobs of a dispatched workflow carry the same input; their runs are their own.
+  return isSamePlace(names, named, instance) ? named : store.byInstance(instance.key)
+}
+
+/** Whether GitHub returned this workflow run to our dispatch of the run. */
+function wasDispatched(store: LedgerStore, { run }: RunRecord, workflowRunId: number): boolean {
+  return redispatches(store, run).some(({ payload }) => payload['dispatchedRun'] === workflowRunId)
+}
+
+/** Whether GitHub was asked to dispatch the run and its answer is still to be written down. */
+function isDispatching(store: LedgerStore, { run }: RunRecord): boolean {
+  return redispatches(store, run).some(({ state, payload: { started, dispatchedRun } }) => {
+    const wasAsked = typeof started === 'object' && started !== null && !Array.isArray(started)
+    return state === 'due' && dispatchedRun === undefined && wasAsked && started['by'] === 'workflow_dispatch'
+  })
+}
+
+function redispatches(store: LedgerStore, run: string): OutboxRow[] {
+  return store.outboxRows({ run, limit: 1000 }).filter(({ kind }) => kind === 'redispatch')
+}
+
+function notOurDispatch(run: string, { workflowRunId }: Instance): Error {
+  const remedy = 'leave the input agentctl-run empty when starting this workflow by hand'
+  return problem(403, 'not_our_dispatch', `run ${run} was not dispatched as workflow run ${workflowRunId}: ${remedy}`)
+}
+
+function isSamePlace(names: ProvedNames, { instance: recorded }: RunRecord, instance: Instance): boolean {
+  if (recorded === null) return false
+  return (
+    recorded.job === instance.job &&
+    recorded.step === instance.step &&
+    recorded.document === instance.document &&
+    names.ownWorkflow(recorded.workflowRef) === names.ownWorkflow(instance.workflowRef)
+  )
+}
+
+/** The lease goes only to the recorded workflow at the recorded commit, in the recorded workflow run or our dispatch. */
+function refuseStranger({ store, names }: AttachStore, record: RunRecord, { instance }: Attachment): void {
+  const { run, instance: recorded } = record
+  if (recorded === null) throw problem(409, 'conflict', `run ${run} was not begun by a job: it cannot be attached to`)
+  if (names.ownWorkflow(recorded.workflowRef) !== names.ownWorkflow(instance.workflowRef)) {
+    throw problem(403, 'workflow_mismatch', `run ${run} began in ${recorded.workflowRef}, not ${instance.workflowRef}`)
+  }
+  if (recorded.sha !== instance.sha) {
+    throw problem(
+      403,
+      'commit_mismatch',
+      `run ${run} is of commit ${recorded.sha}, not ${instance.sha}: start a new run`,
+    )
+  }
+  const isSameRun = recorded.workflowRunId === instance.workflowRunId
+  if (isSameRun ? instance.attempt >= recorded.attempt : wasDispatched(store, record, instance.workflowRunId)) return
+  const where = `attempt ${recorded.attempt} of workflow run ${recorded.workflowRunId}`
+  throw problem(409, 'lease_held', `run ${run} has gone on in ${where}: only a later attempt of that one may take it`)
+}
+
+function isPending({ store }: AttachStore, { pause }: RunRecord): boolean {
+  return pause !== null && store.pause(pause)?.state === 'open'
+}
+
+function newRun({ store }: AttachStore, attachment: Attachment, failed: RunRecord | null): Attached {
+  const { instance, requesters, settings } = attachment
+  const { run, epoch } = store.reserve({ instance, settings, requesters, parent: failed?.run ?? null })
+  const parent = failed === null ? null : { run: failed.run, confirmed: confirmedBefore(store, failed) }
+  return { outcome: 'new', run, epoch, parent, recorded: null, instance: instance.key, settings, token: true }
+}
+
+function resume({ store, marks }: AttachStore, current: RunRecord, { instance, requesters }: Attachment): Attached {
+  const retake = mayHaveAgain({ store, marks }, current, instance)
+  if (!retake) refuseOtherHolder(store, current, instance)
+  // The key stays the one that the run began with, so that a later attempt of its first workflow run finds it too.
+  const key = current.instance?.key ?? instance.key
+  const holder = { kind: 'job', workflowRunId: instance.workflowRunId, attempt: instance.attempt } as const
+  const rules = { instance: { ...instance, key }, requesters, retake }
+  const { epoch, taken } = store.acquire(current.run, holder, actorOf(instance), rules)
+  if (!taken) throw problem(409, 'conflict', `run ${current.run} has changed meanwhile: attach again`)
+  marks.keep(current.run, epoch, store.head(`run/${current.run}`))
+  const record = store.record(current.run) ?? current
+  return {
+    outcome: 'resume',
+    run: current.run,
+    epoch,
+    parent: parentOf(store, current),
+    recorded: recordedEnd(store, record),
+    instance: key,
+    settings: record.settings,
+    token: true,
+  }
+}
+
+/** Whether the attempt that holds the lease asks again and has written nothing yet. */
+function mayHaveAgain(
+  { store, marks }: Pick<AttachStore, 'store' | 'marks'>,
+  { run }: RunRecord,
+  instance: Instance,
+): boolean {
+  const lease = store.lease(run)
+  if (lease?.holder.kind !== 'job') return false
+  const { workflowRunId, attempt } = lease.holder
+  if (workflowRunId !== instance.workflowRunId || attempt !== instance.attempt) return false
+  return marks.isUntouched(run, lease.epoch, store.head(`run/${run}`))
+}
+
+/**
+ * A lease that is held goes over only to a later attempt of the same workflow run, which GitHub starts after the earlier
+ * one has ended. (Our own dispatch follows a pause, which gave the lease back.) Even an expired one does not go to anybody
+ * else: what its holder had started may still be running.
+ */
+function refuseOtherHolder(store: LedgerStore, { run }: RunRecord, instance: Instance): void {
+  const lease = store.lease(run)
+  if (lease === null) return
+  const { holder } = lease
+  const isJob = holder.kind === 'job'
+  if (isJob && holder.workflowRunId === instance.workflowRunId && holder.attempt < instance.attempt) return
+  const named = isJob ? `attempt ${holder.attempt} of workflow run ${holder.workflowRunId}` : `process ${holder.pid}`
+  throw problem(
+    409,
+    'lease_held',
+    `run ${run} is held by ${named} (epoch ${lease.epoch}): wait until it ends, or re-run it`,
+  )
+}
+
+function pending({ store }: AttachStore, current: RunRecord, { requesters, instance }: Attachment): Attached {
+  const recorded = recordedEnd(store, current)
+  return {
+    outcome: 'pending',
+    run: current.run,
+    epoch: current.epoch,
+    parent: null,
+    recorded,
+    instance: current.instance?.key ?? instance.key,
+    settings: addRequesters(store, current, requesters, actorOf(instance)).settings,
+    token: recorded.issue === null,
+  }
+}
+
+/** Requesters only grow; who starts an attempt of a waiting run becomes one. */
+function addRequesters(store: LedgerStore, current: RunRecord, requesters: Requester[], actor: string): RunRecord {
+  const known = new Set(current.requesters.map(({ id }) => id))
+  const fresh = requesters.filter(({ id }) => !known.has(id))
+  if (fresh.length === 0) return current
+  const id = `requesters ${current.run.slice(0, 36)} ${fresh.map(({ id }) => id).join(' ')}`.slice(0, 64)
+  store.control({ run: current.run, commands: [{ id, type: 'requesters.add', requesters: fresh }] }, actor)
+  return store.record(current.run) ?? current
+}
+
+function ended({ store }: AttachStore, current: RunRecord, outcome: 'ended' | 'uncertain'): Attached {
+  return {
+    outcome,
+    run: current.run,
+    epoch: current.epoch,
+    parent: null,
+    recorded: recordedEnd(store, current),
+    instance: current.instance?.key ?? '',
+    settings: current.settings,
+    token: false,
+  }
+}
+
+function parentOf(store: LedgerStore, { parent }: RunRecord): Attached['parent'] {
+  const failed = parent === null ? null : store.record(parent)
+  return failed === null ? null : { run: failed.run, confirmed: confirmedBefore(store, failed) }
+}
+
+/** Actor of what a job attempt writes. */
+export const actorOf = ({ workflowRunId, attempt }: { workflowRunId: number; attempt: number }): string =>
+  `job:${workflowRunId}/${attempt}`
