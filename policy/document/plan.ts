@@ -12,7 +12,7 @@ export interface Plan {
   workflowName: string
   /** Digest of the document's canonical value and of the files that it names. */
   workflowDigest: Digest
-  /** Digest of this plan without this field. */
+  /** Digest of this plan without this field and without the tasks' places: layout changes nothing. See `planDigest`. */
   planDigest: Digest
   /** Digest of the effective repository floor, null where none is installed. */
   floorDigest: Digest | null
@@ -24,6 +24,8 @@ export interface Plan {
   inputs: JsonObject
   /** Templates of the final outputs. */
   outputs: JsonObject
+  /** The workflow's variables, `--vars-file` over them: data, never parsed for templates. See `scopeOfTask`, `scopeOfOutputs`. */
+  vars: JsonObject
   /** Working memory at the start of the run. */
   memory: JsonObject
   tasks: { [id: string]: PlanTask }
@@ -39,7 +41,10 @@ export interface Plan {
 export type EffectivePolicy = { [Field in keyof Policy]: { value: Policy[Field]; origin: PolicyOrigin } }
 export type PolicyOrigin = 'document' | 'floor' | 'default'
 
-/** One task of the plan; `with`, `when` and `vars` keep their templates. */
+/**
+ * One task of the plan; `with`, `when` and `vars` keep their templates. `vars` are the task's own, over the plan's; their
+ * templates read inputs, memory and tasks, not variables. `with` has the action's defaults under the task's input.
+ */
 export interface PlanTask {
   id: string
   uses: string

@@ -1,0 +1,175 @@
+import { isolations } from '../../effect.ts'
+import type { Json, JsonObject } from '../../json.ts'
+import type { PlanAction, PlanCommand, SecretReference } from '../plan.ts'
+import type { Action } from '../schema/action.ts'
+import { holdsTemplate } from '../template/template.ts'
+import type { Path } from '../yaml/tree.ts'
+import { boundedBy, setBy } from './floor-limits.ts'
+import { kinds, unsupportedKinds } from './kinds.ts'
+import type { CompiledTask, UsedAction, Work } from './work.ts'
+
+const processFields = [
+  'command',
+  'args',
+  'cwd',
+  'env',
+  'stdoutLimitBytes',
+  'stderrLimitBytes',
+  'combinedOutputLimitBytes',
+  'artifacts',
+] as const
+
+/** Checks what every declared action must satisfy, used or not. */
+export function checkActions(work: Work): void {
+  for (const [name, action] of Object.entries(work.document.workflow.spec.actions)) {
+    const path = ['spec', 'actions', name]
+    if (!kinds[action.kind].process) refuseProcessFields(work, path, action)
+    else {
+      if (action.command === undefined) {
+        const help = 'write the program as `command` and its arguments as `args`; there is no shell'
+        work.reporter.report(path, {
+          code: 'schema_violation',
+          message: `action \`${name}\` runs a process and has no command`,
+          help,
+        })
+      }
+      checkIsolation(work, path, action)
+    }
+  }
+}
+
+function refuseProcessFields(work: Work, path: Path, action: Action): void {
+  const written = work.document.value['spec']
+  for (const field of processFields) {
+    if (!isWritten(written, path, field)) continue
+    const message = `\`${field}\` has no meaning for ${action.kind}`
+    work.reporter.report([...path, field], {
+      code: 'schema_violation',
+      message,
+      help: 'only process actions have it',
+      on: 'key',
+    })
+  }
+}
+
+function isWritten(spec: Json | undefined, path: Path, field: string): boolean {
+  const actions = isObject(spec) ? spec['actions'] : undefined
+  const action = isObject(actions) ? actions[String(path[2])] : undefined
+  return isObject(action) && Object.hasOwn(action, field)
+}
+
+function checkIsolation(work: Work, path: Path, action: Action): void {
+  const least = work.floor?.minimumIsolation
+  if (least !== undefined && isolations.indexOf(action.isolation) < isolations.indexOf(least)) {
+    work.reporter.report([...path, 'isolation'], {
+      code: 'floor_violation',
+      message: `isolation \`${action.isolation}\` is weaker than the \`${least}\` that the floor set by ${setBy(work.floor, 'minimumIsolation')} requires`,
+      help: `write isolation: ${least}`,
+    })
+  }
+}
+
+/** Checks the input of a task against what its action takes; templates are taken to give the right type. */
+export function checkInput(work: Work, task: CompiledTask, action: UsedAction): void {
+  const { input } = action.kind
+  if (input === null || unsupportedKinds[action.definition.kind] !== undefined) return
+  const given = inputOf(task, action)
+  const path = ['spec', 'tasks', task.index, 'with']
+  const { kind } = action.definition
+  for (const field of input.required) {
+    if (Object.hasOwn(given, field)) continue
+    work.reporter.report(path, {
+      code: 'schema_violation',
+      message: `${kind} needs \`${field}\` in \`with\``,
+      help: `add with.${field}`,
+    })
+  }
+  for (const [field, value] of Object.entries(given)) {
+    const place =
+      task.task.with !== undefined && Object.hasOwn(task.task.with, field)
+        ? path
+        : ['spec', 'actions', action.name, 'with']
+    if (!input.required.includes(field) && !input.optional.includes(field)) {
+      const takes = [...input.required, ...input.optional]
+      const help = takes.length === 0 ? 'it takes no input' : `it takes ${takes.join(', ')}`
+      work.reporter.report([...place, field], {
+        code: 'schema_violation',
+        message: `${kind} does not take \`${field}\``,
+        help,
+        on: 'key',
+      })
+    } else if (!fits(field, value)) {
+      const wanted = field === 'that' ? 'true, false or a condition' : 'a text'
+      const help = field !== 'that' && typeof value !== 'object' ? `write "${String(value)}"` : ''
+      work.reporter.report([...place, field], {
+        code: 'schema_violation',
+        message: `\`${field}\` of ${kind} must be ${wanted}`,
+        help,
+      })
+    }
+  }
+}
+
+function fits(field: string, value: Json): boolean {
+  if (field === 'value' || (typeof value === 'string' && holdsTemplate(value))) return true
+  return field === 'that' ? typeof value === 'boolean' : typeof value === 'string'
+}
+
+/** The task's input over the defaults of its action. */
+export function inputOf(task: CompiledTask, action: UsedAction): JsonObject {
+  const { with: defaults } = action.definition
+  if (defaults === undefined) return task.task.with ?? {}
+  return { ...defaults, ...task.task.with }
+}
+
+/** Makes the plan's form of actions; one object for all tasks that use an action with the same time limit. */
+export function actionPlanner(
+  work: Work,
+): (task: CompiledTask, action: UsedAction, timeoutSeconds: number) => PlanAction {
+  const made = new Map<string, PlanAction>()
+  return (_, action, timeoutSeconds) => {
+    const key = `${timeoutSeconds} ${action.name}`
+    const known = made.get(key)
+    if (known !== undefined) return known
+    const { definition, kind, name } = action
+    const planned: PlanAction = {
+      name,
+      kind: definition.kind,
+      tool: kind.tool,
+      capabilities: definition.capabilities,
+      effectClass: kind.effectClass,
+      risk: kind.process && definition.isolation !== 'process' ? 'medium' : kind.risk,
+      idempotency: definition.idempotency ?? kind.idempotency,
+      isolation: definition.isolation,
+      process: kind.process ? commandOf(work, name, definition, timeoutSeconds) : null,
+    }
+    made.set(key, planned)
+    return planned
+  }
+}
+
+const mebibyte = 1_048_576
+
+/** What a process action runs, with the limits that hold under the floor. */
+export function commandOf(work: Work, name: string, action: Action, timeoutSeconds: number): PlanCommand {
+  const path = ['spec', 'actions', name]
+  const limit = (
+    field: 'stdoutLimitBytes' | 'stderrLimitBytes' | 'combinedOutputLimitBytes',
+    otherwise: number,
+  ): number => boundedBy(work.floor, work.reporter, path, { field, written: action[field], otherwise })
+  return {
+    command: action.command ?? '',
+    args: action.args,
+    cwd: action.cwd,
+    env: action.env as { [variable: string]: SecretReference },
+    timeoutSeconds,
+    stdoutLimitBytes: limit('stdoutLimitBytes', mebibyte),
+    stderrLimitBytes: limit('stderrLimitBytes', mebibyte),
+    combinedOutputLimitBytes: limit('combinedOutputLimitBytes', 2 * mebibyte),
+    artifacts: action.artifacts,
+  }
+}
+
+function isObject(value: Json | undefined): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}

@@ -1,0 +1,94 @@
+import type { Policy } from '../../decision/policy.ts'
+import type { PlanTask } from '../plan.ts'
+import { dependentsOf } from './graph.ts'
+import { approvalPossible } from './requirements.ts'
+import type { Work } from './work.ts'
+
+/** Walks beyond so many steps in all are not taken: what is not known to be safe is warned of. */
+const stepLimit = 20_000_000
+
+/**
+ * Warns of each process task that keeps no artifacts while something that depends on it may run only after a pause: the
+ * resumed job has a new checkout, so what the process left in the workspace is gone by then.
+ */
+export function checkCapture(work: Work, plan: { [id: string]: PlanTask }, policy: Policy): void {
+  if (policy.nonInteractive !== 'pause' || policy.approval === 'never') return
+  const gates = work.tasks.map(({ task }) => {
+    const planned = plan[task.id]
+    return planned !== undefined && approvalPossible(policy.approval, planned.action)
+  })
+  if (!gates.includes(true)) return
+
+  const { needs } = work.graph
+  const dependents = dependentsOf(needs)
+  const walk = { seen: new Int32Array(needs.length), stamp: 0, steps: 0 }
+  for (const index of work.order) {
+    const planned = plan[work.graph.ids[index] ?? '']
+    if (planned?.action.process == null || planned.action.process.artifacts.length > 0) continue
+    const dependent = firstBehindPause(index, needs, dependents, gates, walk)
+    if (dependent === null) continue
+    const strict = work.floor?.workspaceNotCaptured === 'error'
+    work.reporter.report(['spec', 'tasks', index], {
+      code: 'workspace_not_captured',
+      severity: strict ? 'error' : 'warning',
+      message: `what \`${planned.id}\` leaves in the workspace is lost at a pause before \`${work.graph.ids[dependent]}\`, which depends on it`,
+      help: `list the files to keep in spec.actions.${planned.action.name}.artifacts`,
+    })
+  }
+}
+
+interface Walk {
+  /** 2 x stamp for what the process itself needs, 2 x stamp + 1 for what was walked since. */
+  seen: Int32Array
+  stamp: number
+  steps: number
+}
+
+type Lists = readonly (readonly number[])[]
+
+function firstBehindPause(
+  task: number,
+  needs: Lists,
+  dependents: Lists,
+  gates: readonly boolean[],
+  walk: Walk,
+): number | null {
+  if ((dependents[task] ?? []).length === 0) return null
+  walk.stamp++
+  const settled = 2 * walk.stamp
+  reach(needs, [task], walk, settled)
+
+  // Grows while it is walked: breadth first, so that the nearest task is named.
+  const open = [...(dependents[task] ?? [])]
+  const visited = new Set<number>()
+  for (const next of open) {
+    if (visited.has(next)) continue
+    visited.add(next)
+    if (waits(next, needs, gates, walk, settled)) return next
+    for (const dependent of dependents[next] ?? []) open.push(dependent)
+  }
+  return null
+}
+
+/** Whether a task, or one that it needs and the process does not, may ask a person. */
+function waits(task: number, needs: Lists, gates: readonly boolean[], walk: Walk, settled: number): boolean {
+  const open = [task]
+  for (let next = open.pop(); next !== undefined; next = open.pop()) {
+    const mark = walk.seen[next] ?? 0
+    if (mark === settled || mark === settled + 1) continue
+    walk.seen[next] = settled + 1
+    if (gates[next] === true || ++walk.steps > stepLimit) return true
+    for (const need of needs[next] ?? []) open.push(need)
+  }
+  return false
+}
+
+function reach(lists: Lists, from: readonly number[], walk: Walk, mark: number): void {
+  const open = [...from]
+  for (let next = open.pop(); next !== undefined; next = open.pop()) {
+    if (walk.seen[next] === mark) continue
+    walk.seen[next] = mark
+    walk.steps++
+    for (const other of lists[next] ?? []) open.push(other)
+  }
+}

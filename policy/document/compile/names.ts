@@ -1,0 +1,40 @@
+import { nearest } from '../schema/fields.ts'
+import type { Task } from '../schema/task.ts'
+import { kinds } from './kinds.ts'
+import type { UsedAction, Work } from './work.ts'
+
+const uses = { action: 'actions', agent: 'agents', workflow: 'subworkflows' } as const
+
+/** What `uses` of a task means; reports a name that is not defined. */
+export function resolveUses(work: Pick<Work, 'document' | 'reporter'>, task: Task, index: number): UsedAction | null {
+  const { document, reporter } = work
+  const path = ['spec', 'tasks', index, 'uses']
+  if (task.uses === 'router') return null
+  const colon = task.uses.indexOf(':')
+  const kind = task.uses.slice(0, Math.max(0, colon))
+  const name = task.uses.slice(colon + 1)
+  if (kind !== 'action' && kind !== 'agent' && kind !== 'workflow') {
+    const help = 'write action:NAME, agent:NAME, workflow:NAME or router'
+    reporter.report(path, {
+      code: 'schema_violation',
+      message: `\`${task.uses}\` names nothing that a task can use`,
+      help,
+    })
+    return null
+  }
+
+  const part = uses[kind]
+  const { [part]: definitions, packs } = document.workflow.spec
+  if (!Object.hasOwn(definitions, name)) {
+    const fromPack = packs.some(pack => name.startsWith(`${pack.name}.`))
+    if (!document.lost.has(`${part}.${name}`) && !document.lost.has(part) && !fromPack) {
+      const close = nearest(name, Object.keys(definitions))
+      const help = close === null ? `define it in spec.${part}` : `did you mean \`${kind}:${close}\`?`
+      reporter.report(path, { code: 'missing_reference', message: `spec.${part} has no \`${name}\``, help })
+    }
+    return null
+  }
+  if (kind !== 'action') return null
+  const definition = document.workflow.spec.actions[name]
+  return definition === undefined ? null : { name, definition, kind: kinds[definition.kind] }
+}

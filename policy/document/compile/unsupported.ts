@@ -1,0 +1,57 @@
+import type { Path } from '../yaml/tree.ts'
+import { unsupportedKinds } from './kinds.ts'
+import type { CompiledTask, Work } from './work.ts'
+
+/** Fields of a task that this version parses and cannot run. */
+const taskFeatures = {
+  foreach: '`foreach`',
+  matrix: '`matrix`',
+  route: 'routers',
+  loop: '`loop`',
+  compensate: 'compensation',
+  outputSchema: 'checks by JSON Schema',
+} as const
+
+/** Reports every feature that is used and not yet built, by name and place; nothing of it is ever ignored. */
+export function reportUnsupported(work: Work): void {
+  const { spec } = work.document.workflow
+  const report = (path: Path, feature: string, on: 'key' | 'value' = 'key'): void => {
+    work.reporter.report(path, {
+      code: 'unsupported_capability',
+      message: `this version of agentctl does not run ${feature}`,
+      help: 'the document is well-formed; run it with a version that has this feature, or leave it out',
+      on,
+    })
+  }
+
+  if (spec.packs.length > 0) report(['spec', 'packs'], 'packs')
+  if (spec.memory.longTerm?.embedding !== undefined) report(['spec', 'memory', 'longTerm', 'embedding'], 'embeddings')
+  if (spec.compensation.onFailure === 'automatic')
+    report(['spec', 'compensation', 'onFailure'], 'automatic compensation')
+  for (const task of work.tasks) reportTask(task, report)
+
+  const used = new Set(work.tasks.flatMap(task => (task.action === null ? [] : [task.action.name])))
+  for (const name of used) {
+    const action = spec.actions[name]
+    if (action === undefined) continue
+    const path = ['spec', 'actions', name]
+    const feature = unsupportedKinds[action.kind]
+    if (feature !== undefined) report([...path, 'kind'], `${feature} (\`${action.kind}\`)`)
+    if (action.isolation !== 'process') report([...path, 'isolation'], `\`isolation: ${action.isolation}\``)
+    if (action.inputSchema !== undefined) report([...path, 'inputSchema'], 'checks by JSON Schema')
+    if (action.outputSchema !== undefined) report([...path, 'outputSchema'], 'checks by JSON Schema')
+  }
+}
+
+function reportTask(
+  { task, index }: CompiledTask,
+  report: (path: Path, feature: string, on?: 'key' | 'value') => void,
+): void {
+  const path = ['spec', 'tasks', index]
+  if (task.uses.startsWith('agent:')) report([...path, 'uses'], 'agents', 'value')
+  if (task.uses.startsWith('workflow:')) report([...path, 'uses'], 'sub-workflows', 'value')
+  if (task.uses === 'router' && task.route === undefined) report([...path, 'uses'], 'routers', 'value')
+  for (const [field, feature] of Object.entries(taskFeatures)) {
+    if (task[field as keyof typeof taskFeatures] !== undefined) report([...path, field], feature)
+  }
+}

@@ -1,0 +1,46 @@
+import type { Floor } from '../../decision/floor.ts'
+import type { JsonObject } from '../../json.ts'
+import type { WorkflowDocument } from '../document.ts'
+import type { Reporter } from '../reporter.ts'
+import type { Action } from '../schema/action.ts'
+import type { Task } from '../schema/task.ts'
+import type { Closure, Graph } from './graph.ts'
+import type { Kind } from './kinds.ts'
+
+/** What the steps of one compilation share. */
+export interface Work {
+  document: WorkflowDocument
+  reporter: Reporter
+  floor: Floor | null
+  /** Defaults under the given values. */
+  inputs: JsonObject
+  /** Workflow variables, overrides applied. */
+  vars: JsonObject
+  /** Names that `--vars-file` sets: they stand above every task's own. */
+  overrides: JsonObject
+  tasks: CompiledTask[]
+  /** Index of each task id; the first of duplicates. */
+  indexOf: ReadonlyMap<string, number>
+  graph: Graph
+  /** Topological; without the tasks of a cycle. */
+  order: readonly number[]
+  closure: Closure
+}
+
+/** One declared task with what its names were found to mean. */
+export interface CompiledTask {
+  index: number
+  task: Task
+  /** Its own variables: files, then inline, without those that are overridden. */
+  vars: JsonObject
+  /** null where it uses no action, or one that is unknown or faulty. */
+  action: UsedAction | null
+  /** Whether part of it was left out as faulty: what follows from that is not reported again. */
+  faulty: boolean
+}
+
+export interface UsedAction {
+  name: string
+  definition: Action
+  kind: Kind
+}
