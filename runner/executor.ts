@@ -47,6 +47,10 @@ export interface ExecutionRequest {
   effectId: string
   /** Working memory as the batch saw it. */
   memory: JsonObject
+  /** Bytes of artifacts that the run may still keep; absent = no bound. */
+  artifactBytesLeft?: number
+  /** Bytes that processes of the run may still print; absent = no bound. */
+  outputBytesLeft?: number
 }
 
 /**

@@ -1,7 +1,11 @@
 import type { ExpectedEffect } from '../policy/approval/record.ts'
 import type { Plan } from '../policy/document/plan.ts'
-import type { Json } from '../policy/json.ts'
+import type { Json, JsonObject } from '../policy/json.ts'
+import { memoryDelta } from './drafts.ts'
+import { bind } from './open-run.ts'
+import { type AskedEffect, type Proposal, type Proposer, propose } from './proposal.ts'
 import type { RunnerPorts } from './run.ts'
+import { RunState } from './state.ts'
 
 /** What a run would do, as far as it can be known without doing anything. */
 export interface Prediction {
@@ -14,8 +18,8 @@ export interface Prediction {
 
 /**
  * - run: allowed, would run; unchanged: its result is already in place; ask: would wait for a person;
- * - denied, failed: would stop there, `reason` says why; skipped: its condition is false;
- * - unknown: depends on output that only a run gives.
+ * - denied, failed: would stop there, `reason` says why; skipped: its condition is false, or what it needs is skipped;
+ * - unknown: depends on output that only a run gives, or comes after what would not succeed.
  */
 export interface TaskPrediction {
   task: string
@@ -28,10 +32,164 @@ export interface TaskPrediction {
   output: Json
 }
 
-/** Predicts a run (`run --check --diff`): facts and decisions are taken as for a run, and nothing is changed. */
-export function predictRun(
-  ports: Pick<RunnerPorts, 'workspace' | 'environment' | 'protectedPaths' | 'temporaryDirectories' | 'searchPath'>,
-  plan: Plan,
-): Promise<Prediction> {
-  throw new Error(`not built yet: ${plan.workflowName} ${ports.workspace}`)
+type PredictPorts = Pick<
+  RunnerPorts,
+  'workspace' | 'environment' | 'protectedPaths' | 'temporaryDirectories' | 'searchPath' | 'interactive' | 'hostFloor'
+>
+
+/**
+ * Predicts a run (`run --check --diff`): facts and decisions are taken as for a run, and nothing is changed. Throws
+ * UnknownFact where the policy's workspace cannot be had.
+ */
+export async function predictRun(ports: PredictPorts, plan: Plan): Promise<Prediction> {
+  const bound = bind(ports, plan, () => {})
+  const context = {
+    ...bound,
+    run: 'prediction',
+    plan,
+    parent: null,
+    state: new RunState(plan),
+    ports: interactiveOf(ports),
+  }
+  const { redactor } = bound.host.secrets
+  const outcomes = new Map<string, TaskPrediction['outcome']>()
+  const touched = new Set<string>()
+  const tasks: TaskPrediction[] = []
+  for (const id of plan.order) {
+    const task = context.state.task(id)
+    const before = needed(task.needs, outcomes)
+    const predicted = before ?? (await predictTask(context, id, touched))
+    outcomes.set(id, predicted.outcome)
+    if (predicted.outcome === 'skipped') context.state.outputs[id] = { output: predicted.output }
+    tasks.push({
+      task: id,
+      kind: task.action.kind,
+      outcome: predicted.outcome,
+      reason: redactor.text(predicted.reason),
+      expected: redactor.json(predicted.expected as unknown as Json) as unknown as ExpectedEffect | null,
+      output: redactor.json(predicted.output),
+    })
+  }
+  return {
+    tasks,
+    refused: tasks.some(({ outcome }) => outcome === 'denied' || outcome === 'failed'),
+    asks: tasks.some(({ outcome }) => outcome === 'ask'),
+  }
+}
+
+type Predicted = Pick<TaskPrediction, 'outcome' | 'reason' | 'expected' | 'output'>
+
+function needed(needs: readonly string[], outcomes: Map<string, TaskPrediction['outcome']>): Predicted | null {
+  const skipped = needs.find(need => outcomes.get(need) === 'skipped')
+  const stopped = needs.find(need => ['denied', 'failed'].includes(outcomes.get(need) ?? ''))
+  if (stopped !== undefined) return only('unknown', `task ${stopped} would not succeed`)
+  if (skipped !== undefined)
+    return {
+      outcome: 'skipped',
+      reason: `task ${skipped} would be skipped`,
+      expected: null,
+      output: { reason: `task ${skipped} was skipped` },
+    }
+  return null
+}
+
+async function predictTask(context: Proposer, id: string, touched: Set<string>): Promise<Predicted> {
+  const { state } = context
+  const proposal = await propose(context, id, { memory: state.memory, tasks: state.outputs })
+  if (proposal.kind === 'failed' && proposal.code === 'invalid_template' && waitsForOutput(context, id))
+    return only('unknown', proposal.message)
+  const asked = 'asked' in proposal ? proposal.asked : null
+  const file = asked === null ? null : fileOf(asked)
+  if (proposal.kind !== 'ready') {
+    if (asked !== null && asked.task.action.effectClass === 'process_execution') touched.add('*')
+    return file !== null && isTouched(touched, file)
+      ? only('unknown', `${file} would be changed before`)
+      : settled(proposal)
+  }
+  try {
+    return await ready(context, proposal, touched, file)
+  } finally {
+    proposal.prepared.close()
+  }
+}
+
+async function ready(
+  context: Proposer,
+  { asked, prepared }: Extract<Proposal, { kind: 'ready' }>,
+  touched: Set<string>,
+  file: string | null,
+): Promise<Predicted> {
+  const { state } = context
+  const { effectClass, kind } = asked.task.action
+  const inside = effectClass === 'pure' || effectClass === 'internal_state'
+  const reads = effectClass === 'observe' && (file === null || !isTouched(touched, file))
+  if (inside || reads) {
+    const result = await prepared.start(AbortSignal.abort()).wait
+    if (result.kind !== 'succeeded')
+      return only('failed', result.kind === 'cancelled' ? result.message : `${result.code}: ${result.message}`)
+    state.outputs[asked.task.id] = { output: result.output }
+    const delta: JsonObject | null = memoryDelta(kind, result.output)
+    if (delta !== null) state.memory = { ...state.memory, ...delta }
+    return { outcome: 'run', reason: '', expected: prepared.expected, output: result.output }
+  }
+  if (file !== null && isTouched(touched, file)) return only('unknown', `${file} would be changed before`)
+  touch(asked, touched)
+  return { outcome: 'run', reason: '', expected: prepared.expected, output: null }
+}
+
+function settled(proposal: Exclude<Proposal, { kind: 'ready' }>): Predicted {
+  switch (proposal.kind) {
+    case 'ask':
+      return { outcome: 'ask', reason: proposal.asked.decision.reason, expected: proposal.asked.expected, output: null }
+    case 'deny':
+      return {
+        outcome: 'denied',
+        reason: proposal.asked.decision.reason,
+        expected: proposal.asked.expected,
+        output: null,
+      }
+    case 'unchanged':
+      return { outcome: 'unchanged', reason: '', expected: null, output: proposal.output }
+    case 'skipped':
+      return { outcome: 'skipped', reason: 'the condition is false', expected: null, output: proposal.output }
+    case 'failed':
+    case 'decided':
+      return only('failed', `${proposal.code}: ${proposal.message}`)
+  }
+}
+
+/** Whether a task's templates may fail only because an earlier task has not run. */
+function waitsForOutput({ plan, state }: Proposer, id: string): boolean {
+  const seen = new Set<string>()
+  const visit = (task: string): boolean =>
+    (plan.tasks[task]?.needs ?? []).some(need => {
+      if (seen.has(need)) return false
+      seen.add(need)
+      return state.outputs[need] === undefined || visit(need)
+    })
+  return visit(id)
+}
+
+function fileOf({ facts }: AskedEffect): string | null {
+  if ((facts.kind === 'write' || facts.kind === 'read') && facts.path.known) return facts.path.path
+  return null
+}
+
+/** A process may change anything. */
+function touch(asked: AskedEffect, touched: Set<string>): void {
+  const { effectClass } = asked.task.action
+  if (effectClass === 'workspace_mutate') touched.add(fileOf(asked) ?? '*')
+  else if (effectClass !== 'observe') touched.add('*')
+}
+
+function isTouched(touched: Set<string>, file: string): boolean {
+  return touched.has('*') || touched.has(file)
+}
+
+function only(outcome: TaskPrediction['outcome'], reason: string): Predicted {
+  return { outcome, reason, expected: null, output: null }
+}
+
+function interactiveOf({ interactive }: PredictPorts): { interactive?: boolean } {
+  return interactive === undefined ? {} : { interactive }
 }

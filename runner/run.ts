@@ -1,5 +1,6 @@
 import type { Ledger, PauseRecord } from '../ledger/port.ts'
 import type { ApprovalSettings, Commit } from '../policy/approval/record.ts'
+import type { Floor } from '../policy/decision/floor.ts'
 import type { Plan } from '../policy/document/plan.ts'
 import type { Json } from '../policy/json.ts'
 import type { Clock, Ids } from '../policy/ports.ts'
@@ -24,6 +25,31 @@ export interface RunnerPorts {
   signal: AbortSignal
   /** Progress for logs, annotations and the summary; redacted before it is called. */
   report(event: ProgressEvent): void
+  /** Somebody sits at a terminal and is asked now, whatever `nonInteractive` says; absent = nobody. */
+  interactive?: boolean
+  /** The host's floor, met with the plan's policy at every decision and bound into every approval; absent or null = none. */
+  hostFloor?: Floor | null
+  /** For tests; absent = `defaultTimings`. */
+  timings?: Timings
+}
+
+/** Times of the runner's own, in milliseconds. */
+export interface Timings {
+  /** How often the lease is renewed. */
+  renewEvery: number
+  /** No effect starts later than this after the last acknowledged renewal. */
+  startWithin: number
+  /** How long a result is offered to a ledger that cannot be reached. */
+  deliverFor: number
+  /** The same once the run was told to stop. */
+  deliverForCancelled: number
+}
+
+export const defaultTimings: Timings = {
+  renewEvery: 20_000,
+  startWithin: 40_000,
+  deliverFor: 600_000,
+  deliverForCancelled: 4_000,
 }
 
 export type ProgressEvent =
@@ -55,6 +81,8 @@ export interface ResumedRun {
   commit: Commit
   /** Digest of the document in this checkout; a different one is refused with both named. null skips (nothing to compare). */
   workflowDigest: string | null
+  /** As in NewRun, where the run has a parent; absent = read from the ledger where that is allowed, else everything that it could have confirmed asks. */
+  parent?: NewRun['parent']
 }
 
 /** How a run stands when the runner is done with it. */

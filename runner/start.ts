@@ -1,9 +1,65 @@
+import type { CommandOf } from '../ledger/commands.ts'
+import { LedgerError } from '../ledger/port.ts'
+import type { Json } from '../policy/json.ts'
+import { drive } from './drive.ts'
+import { UnknownFact } from './facts/unknown.ts'
+import type { Draft } from './journal.ts'
+import { openRun } from './open-run.ts'
+import { persistenceOutcome } from './outcome.ts'
 import type { NewRun, RunnerPorts, RunOutcome } from './run.ts'
 
 /**
- * Runs a plan from its first task. The run exists once its first batch is acknowledged. Never throws for what a run can
- * come to: a ledger that cannot be written ends as `running` with exit code 5 and a message that names what to do.
+ * Runs a plan from its first task. The run exists once its first batch is acknowledged. What a run can come to is its
+ * outcome: a ledger that cannot be written ends as `running` with exit code 5 and messages that say what to do.
  */
-export function startRun(ports: RunnerPorts, run: NewRun): Promise<RunOutcome> {
-  throw new Error(`not built yet: ${run.run} ${ports.workspace}`)
+export async function startRun(ports: RunnerPorts, run: NewRun): Promise<RunOutcome> {
+  const opened = { ...run, expiresAfterSeconds: run.settings.expiresAfterSeconds }
+  let context: ReturnType<typeof openRun>
+  try {
+    context = openRun(ports, opened)
+  } catch (error) {
+    if (!(error instanceof UnknownFact)) throw error
+    return {
+      run: run.run,
+      state: 'failed',
+      exitCode: 2,
+      outputs: null,
+      pause: null,
+      messages: [error.message],
+      head: '',
+    }
+  }
+  try {
+    context.carry.push(await creation(context.journal, run))
+  } catch (error) {
+    if (error instanceof LedgerError) return persistenceOutcome(context, error)
+    throw error
+  }
+  return drive(context)
+}
+
+/** Travels with the first boundary. */
+async function creation(
+  journal: { payload(value: Json): Promise<CommandOf<'run.create'>['plan']> },
+  run: NewRun,
+): Promise<Extract<Draft, { type: 'run.create' }>> {
+  const { plan } = run
+  return {
+    type: 'run.create',
+    workflowName: plan.workflowName,
+    document: run.document,
+    workflowDigest: plan.workflowDigest,
+    planDigest: plan.planDigest,
+    floorDigest: plan.floorDigest,
+    plan: await journal.payload(plan as unknown as Json),
+    commit: run.commit,
+    parent: run.parent?.run ?? null,
+    tasks: plan.order.map(id => {
+      const task = plan.tasks[id]
+      return { id, needs: task?.needs ?? [], failure: task?.failure ?? 'stop' }
+    }),
+    memory: plan.memory,
+    settings: run.settings,
+    resumeWith: run.resumeWith,
+  }
 }

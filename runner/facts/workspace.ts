@@ -1,0 +1,89 @@
+import { realpathSync, statSync } from 'node:fs'
+import path from 'node:path'
+import type { Policy } from '../../policy/decision/policy.ts'
+import { checkRequested, isWithin, nearestExisting } from './canonical-path.ts'
+import { findProtected, type Protection } from './protected.ts'
+import { UnknownFact, unknownOf } from './unknown.ts'
+
+/** A writable root: as the policy writes it, and where it is; `fault` where nothing may be written by it. */
+export interface WritableRoot {
+  written: string
+  /** As written, absolute, links not followed: tells which root a path meant. */
+  lexical: string
+  real: string | null
+  fault: { cause: string; detail: string } | null
+}
+
+/** The host as one policy sees it: where reads and writes may go. Found once per run; roots are looked at again at each use. */
+export interface Workspace {
+  /** Canonical workspace root of the policy. */
+  root: string
+  policy: Policy
+  protection: Protection
+}
+
+export interface WorkspaceSettings {
+  workspace: string
+  policy: Policy
+  protectedPaths: readonly string[]
+  sourceFiles: readonly string[]
+}
+
+/** Opens the policy's workspace. Throws UnknownFact where its root does not exist or leads out. */
+export function openWorkspace(settings: WorkspaceSettings): Workspace {
+  const { policy } = settings
+  const base = realpathSync(settings.workspace)
+  checkRequested(policy.workspaceRoot)
+  let root: string
+  try {
+    root = realpathSync(path.resolve(base, policy.workspaceRoot))
+  } catch (error) {
+    const { cause, detail } = unknownOf(error, policy.workspaceRoot)
+    throw new UnknownFact(cause, `policy.workspaceRoot: ${detail}`)
+  }
+  if (!path.isAbsolute(policy.workspaceRoot) && !isWithin(base, root))
+    throw new UnknownFact(
+      'symlink_escape',
+      `policy.workspaceRoot ${JSON.stringify(policy.workspaceRoot)} leads out of the workspace to ${root}; name it as an absolute path`,
+    )
+  if (!statSync(root).isDirectory())
+    throw new UnknownFact(
+      'not_directory',
+      `policy.workspaceRoot ${JSON.stringify(policy.workspaceRoot)} is not a directory`,
+    )
+  const protectedPaths = [
+    ...settings.protectedPaths,
+    ...settings.sourceFiles.flatMap(file => [path.resolve(base, file), path.resolve(root, file)]),
+  ]
+  return { root, policy, protection: findProtected([base, root], protectedPaths) }
+}
+
+/** The writable roots as they are now: a root that does not exist yet counts where it would be. */
+export function writableRoots(workspace: Workspace): WritableRoot[] {
+  return workspace.policy.writableRoots.map(written => writableRoot(workspace.root, written))
+}
+
+function writableRoot(root: string, written: string): WritableRoot {
+  const lexical = path.resolve(root, written)
+  const refuse = (cause: string, detail: string): WritableRoot => ({
+    written,
+    lexical,
+    real: null,
+    fault: { cause, detail: `writableRoots entry ${JSON.stringify(written)}: ${detail}` },
+  })
+  if (written === '~' || written.startsWith('~/'))
+    return refuse('tilde', '`~` is not expanded; write the directory in full')
+  try {
+    checkRequested(written)
+    const { real, missing } = nearestExisting(lexical)
+    const place = path.join(real, ...missing)
+    if (missing.length === 0 && !statSync(real).isDirectory())
+      return refuse('root_not_directory', 'is a file; name a directory')
+    if (!path.isAbsolute(written) && !isWithin(root, place))
+      return refuse('symlink_escape', `leads out of the workspace to ${place}; write that path in full if it is meant`)
+    return { written, lexical, real: place, fault: null }
+  } catch (error) {
+    const { cause, detail } = unknownOf(error, written)
+    return refuse(cause, detail)
+  }
+}

@@ -1,0 +1,68 @@
+import type { Json, JsonObject } from '../policy/json.ts'
+import type { TaskState } from '../policy/states.ts'
+import { type RunContext, report } from './context.ts'
+import { memoryDelta } from './drafts.ts'
+import type { Draft } from './journal.ts'
+import { isOver } from './state.ts'
+
+export interface Move {
+  to: TaskState
+  /** With succeeded and skipped; redacted here. */
+  output?: Json
+  error?: { code: string; message: string } | null
+  condition?: JsonObject | null
+  /** For a retry: the attempt that begins. */
+  attempt?: number
+}
+
+/**
+ * Moves a task in memory and gives the command that records it. The output that later tasks see is the one recorded:
+ * redacted, so that a resumed run computes the same inputs.
+ */
+export async function moveTask(context: RunContext, id: string, move: Move): Promise<Draft> {
+  const { state, host, journal } = context
+  const status = state.status(id)
+  const { kind } = state.task(id).action
+  const output = move.output === undefined ? null : host.secrets.redactor.json(move.output)
+  const error = move.error ? { code: move.error.code, message: host.secrets.redactor.text(move.error.message) } : null
+  status.attempt = move.attempt ?? status.attempt
+  status.state = move.to
+  status.error = error
+  if (move.condition) status.condition = move.condition
+  const hasOutput = move.to === 'succeeded' || move.to === 'skipped'
+  if (hasOutput) state.outputs[id] = { output }
+  const memory = move.to === 'succeeded' ? memoryDelta(kind, output) : null
+  if (memory !== null) state.memory = { ...state.memory, ...memory }
+  tell(context, id)
+  return {
+    type: 'task.move',
+    task: id,
+    attempt: status.attempt,
+    to: move.to,
+    output: hasOutput ? await journal.payload(output) : null,
+    error,
+    condition: status.condition,
+    memory,
+  }
+}
+
+function tell(context: RunContext, id: string): void {
+  const status = context.state.status(id)
+  const { kind } = context.state.task(id).action
+  if (status.state === 'running') {
+    status.startedAt = performance.now()
+    report(context, { type: 'task.started', task: id, kind })
+    return
+  }
+  if (!isOver(status.state)) return
+  const { error, startedAt, state } = status
+  if (error !== null && state !== 'cancelled')
+    context.messages.push(`task ${id} ${state} (${error.code}): ${error.message}`)
+  report(context, {
+    type: 'task.ended',
+    task: id,
+    state,
+    milliseconds: startedAt === 0 ? 0 : Math.round(performance.now() - startedAt),
+    message: error === null ? '' : `${error.code}: ${error.message}`,
+  })
+}

@@ -1,0 +1,72 @@
+import { floorDigest, policyOrigins, policyValues, underHostFloor } from '../policy/decision/index.ts'
+import type { EffectivePolicy, Plan } from '../policy/document/plan.ts'
+import type { RunContext } from './context.ts'
+import { createExecutors } from './executors.ts'
+import { type HostPorts, openHost } from './host.ts'
+import { Journal } from './journal.ts'
+import { defaultTimings, type ProgressEvent, type RunnerPorts } from './run.ts'
+import { RunState } from './state.ts'
+
+export interface OpenedRun {
+  run: string
+  epoch: number
+  plan: Plan
+  parent: RunContext['parent']
+  expiresAfterSeconds: number
+}
+
+/** Everything that a run needs in this process. Throws UnknownFact where the policy's workspace cannot be had. */
+export function openRun(ports: RunnerPorts, opened: OpenedRun): RunContext {
+  const cancelled = new AbortController()
+  const stop = AbortSignal.any([ports.signal, cancelled.signal])
+  const bound = bind(ports, opened.plan, ports.report)
+  const journal = new Journal({
+    ledger: ports.ledger,
+    ids: ports.ids,
+    run: opened.run,
+    epoch: opened.epoch,
+    timings: ports.timings ?? defaultTimings,
+    stop,
+    onCancel: () => cancelled.abort(new Error('cancelled through the ledger')),
+  })
+  return {
+    ...bound,
+    ports,
+    run: opened.run,
+    plan: opened.plan,
+    parent: opened.parent,
+    expiresAfterSeconds: opened.expiresAfterSeconds,
+    journal,
+    state: new RunState(opened.plan),
+    stop,
+    carry: [],
+    unrecorded: new Map(),
+    beganAt: performance.now(),
+    messages: [],
+  }
+}
+
+/** The plan on this host: policy under the host's floor, executors, secrets. */
+export function bind(
+  ports: HostPorts & Pick<RunnerPorts, 'hostFloor'>,
+  plan: Plan,
+  report: (event: ProgressEvent) => void,
+): Pick<RunContext, 'policy' | 'origins' | 'hostFloorDigest' | 'host' | 'executors'> {
+  const floor = ports.hostFloor ?? null
+  const effective = strongEnough(underHostFloor(plan.effectivePolicy, floor).policy, floor?.minimumIsolation)
+  const policy = policyValues(effective)
+  const host = openHost(ports, plan, policy, (task, stream, text) => report({ type: 'output', task, stream, text }))
+  return {
+    policy,
+    origins: policyOrigins(effective),
+    hostFloorDigest: floor === null ? null : floorDigest(floor),
+    host,
+    executors: createExecutors(host),
+  }
+}
+
+/** This runner knows host processes only: a floor that wants more leaves none allowed. */
+function strongEnough(policy: EffectivePolicy, minimum: string | undefined): EffectivePolicy {
+  if (minimum === undefined || minimum === 'process') return policy
+  return { ...policy, processAllowlist: { value: [], origin: 'floor' } }
+}

@@ -1,0 +1,68 @@
+import type { CommandOf } from '../ledger/commands.ts'
+import type { Json } from '../policy/json.ts'
+import { commit, type RunContext } from './context.ts'
+import { requestDraft } from './drafts.ts'
+import type { Draft } from './journal.ts'
+import { lookAhead } from './look-ahead.ts'
+import { moveTask } from './moves.ts'
+import { type AskedEffect, propose } from './proposal.ts'
+
+/**
+ * Pauses the run once nothing else can run: every effect that waits and every one that can be asked ahead, in one commit
+ * that also gives the lease back. Facts are taken again first; null when one of the waiting ones no longer asks.
+ */
+export async function pauseRun(context: RunContext): Promise<string | null> {
+  const waiting = await askAgain(context)
+  if (waiting === null) return null
+  const { ahead, later } = await lookAhead(context, waiting)
+  const drafts: Draft[] = []
+  const items: CommandOf<'run.pause'>['items'] = []
+  for (const asked of [...waiting, ...ahead]) {
+    if (!isRequested(context, asked)) drafts.push(await requestDraft(context, asked))
+    items.push(await itemOf(context, asked))
+  }
+  for (const { task } of waiting)
+    if (context.state.status(task.id).state !== 'waiting')
+      drafts.push(await moveTask(context, task.id, { to: 'waiting' }))
+  const pause = context.ports.ids.uuid()
+  const expiresAt = new Date(context.ports.clock.now().getTime() + context.expiresAfterSeconds * 1_000).toISOString()
+  await commit(context, [...drafts, { type: 'run.pause', pause, items, later, expiresAt }])
+  return pause
+}
+
+/** The waiting effects on the facts of now; a task that has something else to do is given back to the batches. */
+async function askAgain(context: RunContext): Promise<AskedEffect[] | null> {
+  const { state } = context
+  const waiting: AskedEffect[] = []
+  let changed = false
+  for (const id of state.open) {
+    const status = state.status(id)
+    if (!status.deferred) continue
+    const proposal = await propose(context, id, { memory: state.memory, tasks: state.outputs })
+    if (proposal.kind === 'ready') proposal.prepared.close()
+    if (proposal.kind === 'ask') {
+      waiting.push(proposal.asked)
+      status.condition = proposal.condition ?? status.condition
+    } else {
+      status.deferred = false
+      changed = true
+    }
+  }
+  return changed ? null : waiting
+}
+
+function isRequested({ state }: RunContext, { effect, bindingDigest }: AskedEffect): boolean {
+  const known = state.effects.get(effect)
+  return known?.state === 'waiting_for_approval' && known.bindingDigest === bindingDigest
+}
+
+async function itemOf(context: RunContext, asked: AskedEffect) {
+  const { redactor } = context.host.secrets
+  const changed = asked.changed.length === 0 ? '' : ` (asked again: ${asked.changed.join(', ')})`
+  return {
+    effect: asked.effect,
+    bindingDigest: asked.bindingDigest,
+    reason: redactor.text(asked.decision.reason + changed),
+    expected: await context.journal.payload(redactor.json(asked.expected as unknown as Json)),
+  }
+}

@@ -1,0 +1,50 @@
+import type { Json } from '../../policy/json.ts'
+import type { EffectResult, ProcessEnd } from '../executor.ts'
+
+/** How each end of a process counts: what is definite may be retried where that is safe, the rest is uncertain. */
+export function resultOfEnd(end: ProcessEnd, output: Json, retrySafe: boolean): EffectResult {
+  const failed = (code: string, message: string): EffectResult => ({ kind: 'failed', code, message, output, retrySafe })
+  const uncertain = (code: string, message: string): EffectResult => ({ kind: 'uncertain', code, message, output })
+  switch (end.kind) {
+    case 'exited':
+      if (end.code === 0) return { kind: 'succeeded', output, artifacts: [] }
+      return failed('non_zero_exit', `the process exited with code ${end.code}`)
+    case 'signalled':
+      return failed(
+        'signalled',
+        `the process was ended by ${end.signal}${end.signal === 'SIGKILL' ? ' (possibly memory)' : ''}`,
+      )
+    case 'spawn_failed':
+      return failed(spawnCode(end.code), `the process could not be started: ${end.message}`)
+    case 'output_exceeded':
+      return failed(
+        'output_exceeded',
+        `${end.stream} went beyond ${end.limitBytes} bytes and the process was ended; raise ${limitField(end.stream)} or print less`,
+      )
+    case 'limit_exceeded':
+      return failed('limit_exceeded', `the process reached its ${end.limit} limit of ${end.amount}`)
+    case 'timed_out':
+      return uncertain(
+        'timed_out',
+        `the process ran longer than ${end.seconds} s and was ended; what it had done by then is not known`,
+      )
+    case 'cancelled':
+      return uncertain('cancelled', `the process was ended (${end.reason}); what it had done by then is not known`)
+    case 'lost':
+      return uncertain('lost', `${end.message}; what it did is not known`)
+  }
+}
+
+function spawnCode(code: string): string {
+  const codes: { [code: string]: string } = {
+    ENOENT: 'command_not_found',
+    EACCES: 'command_not_executable',
+    ENOEXEC: 'command_not_executable',
+    E2BIG: 'argv_too_long',
+  }
+  return codes[code] ?? 'spawn_failed'
+}
+
+function limitField(stream: 'stdout' | 'stderr' | 'combined'): string {
+  return `${stream === 'combined' ? 'combinedOutput' : stream}LimitBytes`
+}

@@ -1,0 +1,229 @@
+import type { PlanCommand } from '../../policy/document/plan.ts'
+import type { Json, JsonObject } from '../../policy/json.ts'
+import { settled } from '../builtin/prepared.ts'
+import {
+  type Captured,
+  type EffectResult,
+  type ExecutionRequest,
+  type Executor,
+  ExecutorError,
+  type Prepared,
+} from '../executor.ts'
+import { CommandFault } from '../facts/executable.ts'
+import { closeProcessPlace, type ProcessPlace, processFact } from '../facts/process-fact.ts'
+import type { Host } from '../host.ts'
+import type { StreamName } from './capture.ts'
+import { collectArtifacts, listArtifacts } from './collect-artifacts.ts'
+import { runHostProcess } from './host-process.ts'
+import { resultOfEnd } from './process-result.ts'
+
+/** builtin.shell.exec with `isolation: process`: one bounded process of the host. Not a sandbox. */
+export function shellExecutor(host: Host): Executor {
+  return {
+    kinds: ['builtin.shell.exec'],
+    async prepare(request) {
+      const command = commandOf(request)
+      checkArguments(command)
+      const environment = Object.fromEntries(
+        Object.entries(command.env).map(([name, reference]) => [name, host.secrets.read(reference)]),
+      )
+      const { fact, place } = findProcess(host, command, environment)
+      if (place === null) return refusedProcess(request, command, fact)
+      return preparedProcess(host, request, command, place, valuesOf(environment))
+    },
+  }
+}
+
+function commandOf({ task }: ExecutionRequest): PlanCommand {
+  const { process: command, isolation, name } = task.action
+  if (command === null) throw new ExecutorError('invalid_plan', `action ${name} of the plan has no command`)
+  if (isolation !== 'process')
+    throw new ExecutorError(
+      'unsupported_capability',
+      `action ${name}: isolation ${isolation} is not available on this runner; it is never replaced by a weaker one`,
+    )
+  return command
+}
+
+/** The kernel's own bounds, told by name before anything is requested. */
+const maxArgumentBytes = 131_071
+const maxArgumentsBytes = 2_000_000
+
+function checkArguments({ command, args }: PlanCommand): void {
+  const sizes = [command, ...args].map(arg => Buffer.byteLength(arg) + 9)
+  if (args.some(arg => arg.includes('\0')))
+    throw new ExecutorError(
+      'invalid_input',
+      `an argument of ${command} holds a NUL byte, which no process can be given`,
+    )
+  if (sizes.some(size => size > maxArgumentBytes) || sizes.reduce((sum, size) => sum + size, 0) > maxArgumentsBytes)
+    throw new ExecutorError(
+      'argv_too_long',
+      `the arguments of ${command} are longer than the system allows (128 KiB each, 2 MB together); pass a file instead`,
+    )
+}
+
+type Environment = { [name: string]: { source: string; value: string | undefined } }
+
+function findProcess(host: Host, command: PlanCommand, environment: Environment) {
+  try {
+    return processFact(host.workspace, command, {
+      temporaryDirectories: host.temporaryDirectories,
+      searchPath: host.searchPath,
+      environment,
+    })
+  } catch (error) {
+    if (error instanceof CommandFault) throw new ExecutorError(error.code, error.message)
+    throw error
+  }
+}
+
+function valuesOf(environment: Environment): { [name: string]: string } {
+  return Object.fromEntries(
+    Object.entries(environment).flatMap(([name, { value }]) => (value === undefined ? [] : [[name, value]])),
+  )
+}
+
+function refusedProcess(
+  request: ExecutionRequest,
+  command: PlanCommand,
+  fact: ReturnType<typeof processFact>['fact'],
+): Prepared {
+  return {
+    facts: { kind: 'process', process: fact },
+    binding: {},
+    expected: {
+      kind: 'other',
+      summary: `runs ${command.command}`,
+      detail: { args: command.args, task: request.task.id },
+    },
+    predictability: 'none',
+    unchanged: null,
+    start: () =>
+      settled({
+        kind: 'failed',
+        code: 'unknown_process',
+        message: 'the process is not known',
+        output: null,
+        retrySafe: false,
+      }),
+    close() {},
+  }
+}
+
+function preparedProcess(
+  host: Host,
+  request: ExecutionRequest,
+  command: PlanCommand,
+  place: ProcessPlace,
+  values: { [name: string]: string },
+): Prepared {
+  const { fact } = place
+  let open = true
+  return {
+    facts: { kind: 'process', process: fact },
+    binding: {
+      executable: { path: fact.realPath, sha256: fact.sha256 },
+      argv_files: fact.argvFiles,
+      environment: fact.environment,
+    },
+    expected: {
+      kind: 'process',
+      command: command.command,
+      realPath: fact.realPath,
+      executableSha256: fact.sha256,
+      args: command.args,
+      cwd: fact.cwd,
+      environment: Object.keys(command.env),
+      argvFiles: fact.argvFiles,
+      limits: limitsOf(request, command),
+    },
+    predictability: 'none',
+    unchanged: null,
+    start(signal) {
+      const before = command.artifacts.length > 0 ? listArtifacts(host.workspace, command.artifacts) : new Map()
+      const live = liveOutput(host, request.task.id)
+      const running = runHostProcess({
+        executable: place.executable,
+        argv0: command.command,
+        args: command.args,
+        cwd: place.cwd,
+        environment: values,
+        timeoutSeconds: timeoutOf(request, command),
+        limits: {
+          stdout: command.stdoutLimitBytes,
+          stderr: command.stderrLimitBytes,
+          combined: command.combinedOutputLimitBytes,
+        },
+        onOutput: live.push,
+        signal,
+      })
+      const wait = running.wait.then(({ end, captured }): EffectResult => {
+        live.end()
+        const output = outputOf(host, end.kind === 'exited' ? end.code : null, captured)
+        const result = resultOfEnd(end, output, isRetrySafe(request))
+        if (result.kind !== 'succeeded' || command.artifacts.length === 0) return result
+        const collected = collectArtifacts(
+          host.workspace,
+          command.artifacts,
+          before,
+          host.secrets.redactor,
+          request.artifactBytesLeft ?? Number.MAX_SAFE_INTEGER,
+        )
+        if (collected.ok) return { ...result, artifacts: collected.artifacts }
+        return { kind: 'failed', code: collected.code, message: collected.message, output, retrySafe: false }
+      })
+      return { wait, kill: reason => running.kill(reason) }
+    },
+    close() {
+      if (open) closeProcessPlace(place)
+      open = false
+    },
+  }
+}
+
+/** The task's time bounds the action's. */
+function timeoutOf({ task }: ExecutionRequest, command: PlanCommand): number {
+  return Math.min(command.timeoutSeconds, task.timeoutSeconds)
+}
+
+function limitsOf(request: ExecutionRequest, command: PlanCommand): { [name: string]: number } {
+  return {
+    timeoutSeconds: timeoutOf(request, command),
+    stdoutLimitBytes: command.stdoutLimitBytes,
+    stderrLimitBytes: command.stderrLimitBytes,
+    combinedOutputLimitBytes: command.combinedOutputLimitBytes,
+  }
+}
+
+function isRetrySafe({ task }: ExecutionRequest): boolean {
+  return ['pure', 'idempotent', 'keyed'].includes(task.action.idempotency)
+}
+
+function outputOf(host: Host, exitCode: number | null, captured: Captured): Json {
+  const text = (bytes: Uint8Array) =>
+    host.secrets.redactor.text(new TextDecoder('utf-8', { ignoreBOM: true }).decode(bytes))
+  const output: JsonObject = {
+    status: 'changed',
+    changed: true,
+    exitCode,
+    stdout: text(captured.stdout),
+    stderr: text(captured.stderr),
+  }
+  return output
+}
+
+/** Both streams as they come, redacted across chunk borders. */
+function liveOutput(host: Host, task: string) {
+  const streams = { stdout: host.secrets.redactor.stream(), stderr: host.secrets.redactor.stream() }
+  const say = (stream: StreamName, text: string) => {
+    if (text !== '') host.output(task, stream, text)
+  }
+  return {
+    push: (stream: StreamName, chunk: Uint8Array) => say(stream, streams[stream].push(chunk)),
+    end() {
+      say('stdout', streams.stdout.end())
+      say('stderr', streams.stderr.end())
+    },
+  }
+}

@@ -1,0 +1,36 @@
+import type { Plan, SecretReference } from '../policy/document/plan.ts'
+import { createRedactor, type Redactor, secretRefusal } from '../policy/redact.ts'
+import { ExecutorError } from './executor.ts'
+
+/** The secret values that a run can come to know, and the one redactor that keeps them out of everything public. */
+export interface Secrets {
+  redactor: Redactor
+  /** Name of a reference's source and its value now, undefined where it is not set. Throws ExecutorError. */
+  read(reference: SecretReference): { source: string; value: string | undefined }
+}
+
+type Environment = { readonly [name: string]: string | undefined }
+
+/** Tokens of the job that a host process of the same user could find out and print. */
+const jobTokens = ['ACTIONS_RUNTIME_TOKEN', 'ACTIONS_ID_TOKEN_REQUEST_TOKEN', 'GITHUB_TOKEN', 'INPUT_GITHUB-TOKEN']
+
+/** Collects every secret of the plan before anything runs, so that redaction is the same from the first line to the last. */
+export function collectSecrets(plan: Plan, environment: Environment): Secrets {
+  const references = Object.values(plan.tasks).flatMap(task => Object.values(task.action.process?.env ?? {}))
+  const names = references.flatMap(reference => ('env' in reference ? [reference.env] : []))
+  const values = [...names, ...jobTokens].flatMap(name => environment[name] ?? [])
+  const redactor = createRedactor([...new Set(values)].filter(value => secretRefusal(value) === null))
+  return { redactor, read: reference => readReference(reference, environment) }
+}
+
+function readReference(reference: SecretReference, environment: Environment) {
+  if (!('env' in reference))
+    throw new ExecutorError(
+      'unsupported_capability',
+      `secrets from a ${'file' in reference ? 'file' : 'process'} are not supported by this runner; use {env: NAME}`,
+    )
+  const value = environment[reference.env]
+  const refusal = value === undefined ? null : secretRefusal(value)
+  if (refusal !== null) throw new ExecutorError('secret_refused', `secret {env: ${reference.env}}: ${refusal}`)
+  return { source: reference.env, value }
+}

@@ -1,0 +1,88 @@
+import type { EffectRecord } from '../ledger/port.ts'
+import type { Digest } from '../policy/canonical.ts'
+import type { Plan, PlanTask } from '../policy/document/plan.ts'
+import type { Json, JsonObject } from '../policy/json.ts'
+import { type RunState as EndState, endPrecedence, type TaskState } from '../policy/states.ts'
+
+/** A task as this run knows it now. */
+export interface TaskStatus {
+  state: TaskState
+  attempt: number
+  error: { code: string; message: string } | null
+  condition: JsonObject | null
+  /** Waits for a person; looked at again once nothing else can run. */
+  deferred: boolean
+  /** performance.now() at its start, for its duration. */
+  startedAt: number
+}
+
+/** How a run stands, in memory; the ledger has the truth, and this is rebuilt from it. */
+export class RunState {
+  readonly plan: Plan
+  readonly tasks = new Map<string, TaskStatus>()
+  /** Outputs that templates may read: of tasks that succeeded or were skipped. */
+  readonly outputs: { [id: string]: { output: Json } } = Object.create(null)
+  /** Effects that an earlier attempt of the run has recorded. */
+  readonly effects = new Map<Digest, EffectRecord>()
+  /** Replaced, never changed: a batch keeps the one that it began with. */
+  memory: JsonObject
+  /** Not over yet, in plan order. */
+  open: string[]
+  artifactBytes = 0
+  outputBytes = 0
+  startedTasks = 0
+
+  constructor(plan: Plan) {
+    this.plan = plan
+    this.memory = plan.memory
+    this.open = [...plan.order]
+    for (const id of plan.order)
+      this.tasks.set(id, {
+        state: 'pending',
+        attempt: 1,
+        error: null,
+        condition: null,
+        deferred: false,
+        startedAt: 0,
+      })
+  }
+
+  task(id: string): PlanTask {
+    const task = this.plan.tasks[id]
+    if (task === undefined) throw new Error(`the plan has no task ${id}`)
+    return task
+  }
+
+  status(id: string): TaskStatus {
+    const status = this.tasks.get(id)
+    if (status === undefined) throw new Error(`the plan has no task ${id}`)
+    return status
+  }
+
+  /** Takes tasks that are over out of `open`. */
+  sweep(): void {
+    this.open = this.open.filter(id => !isOver(this.status(id).state))
+  }
+
+  /** The first of the ends, in their order of precedence, that a task came to; else succeeded. */
+  end(): Exclude<EndState, 'running' | 'paused'> {
+    const states = new Set([...this.tasks.values()].map(({ state }) => state))
+    return endPrecedence.find(state => states.has(state)) ?? 'succeeded'
+  }
+
+  /** Something ended that lets nothing else start: an uncertain effect, or a refusal or failure that stops the run. */
+  mustStop(): boolean {
+    for (const [id, { state }] of this.tasks) {
+      if (state === 'uncertain') return true
+      if ((state === 'failed' || state === 'denied') && this.task(id).failure === 'stop') return true
+    }
+    return false
+  }
+}
+
+const over: ReadonlySet<TaskState> = new Set(['succeeded', 'failed', 'denied', 'skipped', 'uncertain', 'cancelled'])
+
+/** Whether a task has ended. */
+export function isOver(state: TaskState): boolean {
+  return over.has(state)
+}
