@@ -9,6 +9,7 @@ type Actions = Pick<
   | 'workflowRun'
   | 'workflowRunAttempt'
   | 'workflowRuns'
+  | 'workflowState'
   | 'job'
   | 'jobs'
   | 'rerunJob'
@@ -35,6 +36,11 @@ export function actions(call: Caller, at: { owner: string; repo: string }): Acti
       call({ what: `listing runs of workflow ${workflow_id}` }, async octokit => {
         const { data } = await octokit.rest.actions.listWorkflowRuns({ ...at, workflow_id, branch, per_page: 30 })
         return data.workflow_runs.map(readRun)
+      }),
+    workflowState: workflow_id =>
+      call({ what: `reading workflow ${workflow_id}` }, async octokit => {
+        const { data } = await octokit.rest.actions.getWorkflow({ ...at, workflow_id })
+        return data.state
       }),
     job: job_id =>
       call({ what: `reading job ${job_id}` }, async octokit =>

@@ -10,6 +10,7 @@ type Issues = Pick<
   | 'createIssue'
   | 'closeIssue'
   | 'reopenIssue'
+  | 'closedByCommit'
   | 'comment'
   | 'commentsSince'
   | 'issueComments'
@@ -47,6 +48,14 @@ export function issues(call: Caller, at: { owner: string; repo: string }): Issue
     closeIssue: (number, reason) =>
       setState(`closing issue #${number}`, number, { state: 'closed', state_reason: reason }),
     reopenIssue: number => setState(`reopening issue #${number}`, number, { state: 'open' }),
+    closedByCommit: issue_number =>
+      call({ what: `reading who closed issue #${issue_number}` }, async octokit => {
+        const query = { ...at, issue_number, per_page: perPage }
+        const events = await pages(issuePages, page => octokit.rest.issues.listEvents({ ...query, page }))
+        const last = events.findLast(event => event.event === 'closed')
+        if (last === undefined) throw new Error('GitHub shows no closing of the issue')
+        return last.commit_id !== null
+      }),
     comment: comment_id =>
       call({ what: `reading comment ${comment_id}` }, async octokit =>
         readComment((await octokit.rest.issues.getComment({ ...at, comment_id })).data),

@@ -128,6 +128,8 @@ export interface GitHubRepository {
   createIssue(issue: { title: string; body: string; labels: string[] }): Promise<Result<Issue>>
   closeIssue(number: number, reason: 'completed' | 'not_planned'): Promise<Result<Issue>>
   reopenIssue(number: number): Promise<Result<Issue>>
+  /** Whether the last closing of an issue was a commit's or a merge's doing, not a person's at the issue (at most 3 requests). */
+  closedByCommit(number: number): Promise<Result<boolean>>
 
   comment(id: number): Promise<Result<IssueComment>>
   /** Comments of the whole repository created or changed since an ISO time, by id (100 a request, at most 1,000). */
@@ -145,6 +147,8 @@ export interface GitHubRepository {
   workflowRunAttempt(id: number, attempt: number): Promise<Result<WorkflowRun>>
   /** Runs of one workflow on one branch, newest first, at most 30. */
   workflowRuns(workflowId: number, branch: string): Promise<Result<WorkflowRun[]>>
+  /** `active`, or why the workflow does not run: `disabled_manually`, `disabled_inactivity`, `deleted`. */
+  workflowState(workflowId: number): Promise<Result<string>>
   job(id: number): Promise<Result<Job>>
   /** All jobs of one attempt of a run (100 a request). */
   jobs(run: number, attempt: number): Promise<Result<Job[]>>

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { markerOf } from '../../policy/approval/index.ts'
 
 /**
  * The events that count and what of them is kept: an inbox row holds what the work needs and no more. Unknown keys are
@@ -26,7 +27,7 @@ const issue = z
     ...rest,
     nodeId: node_id,
     isPullRequest: pull_request !== undefined && pull_request !== null,
-    marker: pauseMarker(body ?? ''),
+    marker: markerOf('pause', body ?? ''),
   }))
 
 const comment = z
@@ -73,9 +74,4 @@ export const countedActions: { [Name in EventName]: readonly string[] } = {
   repository: ['renamed', 'transferred', 'archived', 'unarchived'],
   installation: ['created', 'new_permissions_accepted', 'unsuspend'],
   installation_repositories: ['added'],
-}
-
-/** The pause that an issue's body claims to be about, null where it claims none. */
-export function pauseMarker(body: string): string | null {
-  return /<!-- agentctl:pause=([0-9A-Za-z-]{1,64}) -->/.exec(body)?.[1] ?? null
 }

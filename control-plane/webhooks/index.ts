@@ -1,3 +1,3 @@
-export { type EventName, type EventPayload, pauseMarker } from './events.ts'
+export type { EventName, EventPayload } from './events.ts'
 export { bodyLimitBytes } from './gates.ts'
 export { webhookRoute } from './route.ts'

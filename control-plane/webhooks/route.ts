@@ -57,13 +57,17 @@ function readDelivery(signed: SignedDelivery, now: Date): Answer<Read> {
     delivery: signed.delivery,
     event,
     action: payload.action,
-    // A comment decides once, whatever hook brings it; its later edits are events of their own.
-    comment: 'comment' in payload && payload.action === 'created' ? payload.comment.id : null,
+    comment: commentOf(payload),
     payload: rest satisfies JsonObject,
     repository,
     receivedAt: now.toISOString(),
   }
   return answered({ delivery, names: [] })
+}
+
+/** A comment decides once, whatever hook brings it; its later edits are events of their own. */
+function commentOf(payload: EventPayload<EventName>): number | null {
+  return 'comment' in payload && payload.action === 'created' ? payload.comment.id : null
 }
 
 function isCounted(event: string): event is EventName {
