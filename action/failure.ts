@@ -34,7 +34,7 @@ export function describeFailure(thrown: unknown): { code: string; exitCode: numb
 }
 
 /** Text of whatever was thrown, circular and foreign values included. */
-function textOf(thrown: unknown): string {
+export function textOf(thrown: unknown): string {
   if (thrown instanceof Error) return `${thrown.name}: ${thrown.message}`
   try {
     return `not an Error: ${typeof thrown === 'string' ? thrown : JSON.stringify(thrown)}`

@@ -5,7 +5,7 @@ import { approvalSettings } from '../policy/decision/index.ts'
 import { readCommit, startRun } from '../runner/index.ts'
 import type { ActionContext } from './context.ts'
 import { loadDocument } from './document.ts'
-import { ActionError } from './failure.ts'
+import { ActionError, exits, textOf } from './failure.ts'
 import { checkRepository, effectiveFloor, type HostFloor, readInputFloor } from './floor.ts'
 import { requestedSettings } from './inputs.ts'
 import { type Outcome, statusOf } from './outcome.ts'
@@ -24,9 +24,7 @@ export async function runLocal(context: ActionContext, hostFloor: HostFloor): Pr
   const plan = planOf(context, loaded, floor)
   checkRepository(floor, plan, job)
 
-  const folder = join(job.temp, 'agentctl')
-  mkdirSync(folder, { recursive: true })
-  const file = join(folder, 'ledger.db')
+  const file = ledgerFile(job.temp)
   const ledger = openEmbedded({ file, clock, ids })
   try {
     const ended = await startRun(portsFor(context, loaded, ledger, floor, file), {
@@ -50,6 +48,19 @@ export async function runLocal(context: ActionContext, hostFloor: HostFloor): Pr
   } finally {
     await ledger.close()
   }
+}
+
+function ledgerFile(temp: string): string {
+  const folder = join(temp, 'agentctl')
+  try {
+    mkdirSync(folder, { recursive: true })
+  } catch (error) {
+    throw new ActionError('read_only', `the ledger's folder ${folder} cannot be made: ${textOf(error)}`, {
+      exitCode: exits.persistence,
+      help: 'give the runner a RUNNER_TEMP that it may write, with space left',
+    })
+  }
+  return join(folder, 'ledger.db')
 }
 
 const withoutControlPlane =

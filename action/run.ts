@@ -1,4 +1,3 @@
-import type { Annotations } from './annotations.ts'
 import { runAttached } from './attached.ts'
 import type { ActionContext } from './context.ts'
 import { DocumentError } from './document.ts'
@@ -18,7 +17,7 @@ export type ActionBase = Omit<ActionContext, 'inputs' | 'job'>
 
 /** The whole step: answers the process's exit code once outputs, summary and annotations are written. Never throws. */
 export async function runAction(base: ActionBase, read: (name: string) => string): Promise<number> {
-  const { progress, guard, annotations, log } = base
+  const { progress, guard, log } = base
   let inputs: Inputs | null = null
   let host: HostFloor = { state: 'none' }
   let outcome: Outcome
@@ -35,8 +34,7 @@ export async function runAction(base: ActionBase, read: (name: string) => string
     messages: outcome.messages.map(text => guard.text(text)),
     outputs: guard.json(outcome.outputs),
   }
-  for (const message of shown.messages) log.line(message)
-  conclude(annotations, shown, inputs)
+  conclude(base, shown, inputs)
   log.command(() => writeOutputs(shown))
   const facts = { document: read('workflow'), tasks: progress.tasks(), hostFloor: host.state }
   if (inputs?.summary !== false)
@@ -61,21 +59,20 @@ function failed(base: ActionBase, thrown: unknown): Outcome {
   return faultOutcome(status, exitCode, [`${code}: ${message}${help === '' ? '' : `. To do: ${help}`}`])
 }
 
-/** At least one annotation says why a step is not green, or green without an approval. */
-function conclude(annotations: Annotations, outcome: Outcome, inputs: Inputs | null): void {
+/** Tells the messages; at least one annotation says why a step is not green, or green without an approval. */
+function conclude({ annotations, log }: ActionBase, outcome: Outcome, inputs: Inputs | null): void {
   const { status, messages, issue } = outcome
-  if (status === 'succeeded') return
-  if (status === 'paused') {
-    const where = issue === null ? '' : `: decide in ${issue.url}`
-    annotations.add({ level: 'notice', title: 'waiting for approval', message: `This run waits for people${where}` })
-    if (inputs?.['on-pause'] === 'succeed')
-      annotations.add({
-        level: 'warning',
-        message: 'on-pause is succeed: this check is green though nothing was approved',
-      })
-    return
-  }
-  if (annotations.errors === 0)
-    for (const message of messages.length === 0 ? [status] : messages)
-      annotations.add({ level: 'error', title: status, message })
+  const isFault = status !== 'succeeded' && status !== 'paused' && annotations.errors === 0
+  for (const message of messages)
+    if (isFault) annotations.add({ level: 'error', title: status, message })
+    else log.line(message)
+  if (isFault && messages.length === 0) annotations.add({ level: 'error', message: `the run ended ${status}` })
+  if (status !== 'paused') return
+  const where = issue === null ? '' : `: decide in ${issue.url}`
+  annotations.add({ level: 'notice', title: 'waiting for approval', message: `This run waits for people${where}` })
+  if (inputs?.['on-pause'] === 'succeed')
+    annotations.add({
+      level: 'warning',
+      message: 'on-pause is succeed: this check is green though nothing was approved',
+    })
 }

@@ -1,0 +1,89 @@
+import { spawn } from 'node:child_process'
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+
+/** One job attempt as a runner starts it: a workspace, a RUNNER_TEMP and the command files, all new. */
+export interface JobAttempt {
+  workspace: string
+  temp: string
+  environment: Record<string, string>
+  remove(): void
+}
+
+export interface JobEnd {
+  exitCode: number | null
+  signal: string | null
+  log: string
+  outputs: Record<string, string>
+  summary: string
+}
+
+const entry = join(import.meta.dirname, '../../action/main.ts')
+
+export function newJob(
+  files: Record<string, string>,
+  inputs: Record<string, string>,
+  more: Record<string, string> = {},
+): JobAttempt {
+  const root = mkdtempSync(join(tmpdir(), 'agentctl job-'))
+  const workspace = join(root, 'wörk')
+  const temp = join(root, 'temp')
+  for (const folder of [workspace, temp]) mkdirSync(folder)
+  for (const [path, text] of Object.entries(files)) {
+    mkdirSync(dirname(join(workspace, path)), { recursive: true })
+    writeFileSync(join(workspace, path), text)
+  }
+  for (const file of ['output', 'summary', 'state']) writeFileSync(join(root, file), '')
+  const given = Object.entries(inputs).map(([name, text]) => [`INPUT_${name.toUpperCase()}`, text])
+  const environment = {
+    PATH: process.env['PATH'] ?? '/usr/bin:/bin',
+    GITHUB_WORKSPACE: workspace,
+    RUNNER_TEMP: temp,
+    GITHUB_REPOSITORY: 'octo/app',
+    GITHUB_SHA: 'a'.repeat(40),
+    GITHUB_EVENT_NAME: 'push',
+    GITHUB_JOB: 'gate',
+    GITHUB_ACTION: '__self',
+    GITHUB_ACTOR: 'alice',
+    GITHUB_OUTPUT: join(root, 'output'),
+    GITHUB_STEP_SUMMARY: join(root, 'summary'),
+    GITHUB_STATE: join(root, 'state'),
+    ...Object.fromEntries(given),
+    ...more,
+  }
+  return { workspace, temp, environment, remove: () => rmSync(root, { recursive: true, force: true }) }
+}
+
+/** Runs the Action to its end; `during` may act once a text has come. */
+export async function runJob(job: JobAttempt, during?: { text: string; act: (pid: number) => void }): Promise<JobEnd> {
+  const child = spawn(process.execPath, [entry], { env: job.environment, stdio: ['ignore', 'pipe', 'pipe'] })
+  let log = ''
+  let acted = false
+  const collect = (chunk: Buffer) => {
+    log += chunk.toString()
+    if (during === undefined || acted || child.pid === undefined || !log.includes(during.text)) return
+    acted = true
+    during.act(child.pid)
+  }
+  child.stdout.on('data', collect)
+  child.stderr.on('data', collect)
+  const [exitCode, signal] = await new Promise<[number | null, string | null]>(resolve =>
+    child.on('close', (code, name) => resolve([code, name])),
+  )
+  const outputs = readOutputs(readFileSync(job.environment['GITHUB_OUTPUT'] ?? '', 'utf8'))
+  const summary = readFileSync(job.environment['GITHUB_STEP_SUMMARY'] ?? '', 'utf8')
+  return { exitCode, signal, log, outputs, summary }
+}
+
+/** As the runner reads the output file: NAME<<DELIMITER, lines, DELIMITER. */
+export function readOutputs(text: string): Record<string, string> {
+  const found: Record<string, string> = {}
+  const lines = text.split('\n')
+  while (lines.length > 1) {
+    const [name = '', delimiter = ''] = (lines.shift() ?? '').split('<<')
+    found[name] = lines.splice(0, lines.indexOf(delimiter)).join('\n')
+    lines.shift()
+  }
+  return found
+}
