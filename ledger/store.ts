@@ -1,4 +1,5 @@
 import type { ApprovalRecord } from '../policy/approval/record.ts'
+import type { EarlierVote } from '../policy/approval/view.ts'
 import type { Digest } from '../policy/canonical.ts'
 import type { JsonObject } from '../policy/json.ts'
 import type { Clock, Ids } from '../policy/ports.ts'
@@ -20,6 +21,7 @@ import { readEffect, readEffects } from './read/effects.ts'
 import * as pauses from './read/pauses.ts'
 import { readByInstance, readRun, readRuns } from './read/runs.ts'
 import { readSnapshot } from './read/snapshot.ts'
+import { votesOf } from './read/votes.ts'
 import { openLedger } from './schema.ts'
 import type { Sql } from './sql/contract.ts'
 import { sweep } from './sweep.ts'
@@ -133,6 +135,11 @@ export class LedgerStore {
   /** The pause that this issue is registered for; null once the issue is void. */
   pauseByIssue(issueNumber: number): PauseRecord | null {
     return pauses.byIssue(this.#context, issueNumber)
+  }
+
+  /** What people have said on a pause's items so far, oldest first; one word a person and item. */
+  votes(pause: string): EarlierVote[] {
+    return votesOf(this.#context, pause)
   }
 
   /** Pauses with an unresolved item, oldest first. */

@@ -41,7 +41,7 @@ export const migrations: readonly (readonly string[])[] = [
     'CREATE INDEX items_by_pause ON items (pause, number)',
     'CREATE INDEX items_open ON items (pause) WHERE resolution IS NULL',
     `CREATE TABLE votes (
-      approval TEXT NOT NULL, person TEXT NOT NULL, at TEXT NOT NULL, record TEXT NOT NULL, PRIMARY KEY (approval, person)
+      approval TEXT NOT NULL, person TEXT NOT NULL, vote TEXT NOT NULL, at TEXT NOT NULL, record TEXT NOT NULL, PRIMARY KEY (approval, person)
       ) STRICT, WITHOUT ROWID`,
     'CREATE TABLE comments (comment INTEGER PRIMARY KEY, pause TEXT NOT NULL) STRICT',
     `CREATE TABLE events (

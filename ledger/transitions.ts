@@ -28,9 +28,8 @@ export const taskMoves: Moves<TaskState> = {
   waiting: ['pending', 'running', 'succeeded', 'failed', 'denied', 'skipped', 'uncertain', 'cancelled'],
   // Back to pending or waiting: a retry, or a person must decide on a further effect.
   running: ['pending', 'waiting', 'succeeded', 'failed', 'denied', 'skipped', 'uncertain', 'cancelled'],
-  // By reconciliation only.
-  uncertain: ['succeeded', 'pending'],
-  succeeded: ['pending'],
+  uncertain: [],
+  succeeded: [],
   failed: [],
   denied: [],
   skipped: [],
@@ -41,28 +40,43 @@ export const effectMoves: Moves<EffectState> = {
   requested: ['waiting_for_approval', 'started', 'failed', 'denied', 'cancelled'],
   waiting_for_approval: ['requested', 'denied', 'cancelled'],
   started: ['succeeded', 'failed', 'cancelled', 'uncertain'],
-  // By reconciliation only: applied; not applied or compensated.
-  uncertain: ['succeeded', 'failed'],
-  // By reconciliation only: applied, and compensated later.
-  succeeded: ['failed'],
+  uncertain: [],
+  succeeded: [],
   failed: [],
   denied: [],
   cancelled: [],
 }
 
-export const reconciledTaskMoves: readonly TaskState[] = ['uncertain', 'succeeded']
+/** What reconciliation moves beyond that: applied; not applied or compensated; applied first and compensated later. */
+export const reconciledEffectMoves: Partial<Moves<EffectState>> = {
+  uncertain: ['succeeded', 'failed'],
+  succeeded: ['failed'],
+}
+
+/** The task follows its effect: it is done, or it runs again as the next attempt. */
+export const reconciledTaskMoves: Partial<Moves<TaskState>> = {
+  uncertain: ['succeeded', 'pending'],
+  succeeded: ['pending'],
+}
 
 export function mayMoveRun(from: RunState, to: RunState): boolean {
   return runMoves[from].includes(to)
 }
 
-/** A runner's move: terminal states stay, since reconciliation does not come from a runner. */
 export function mayMoveTask(from: TaskState, to: TaskState): boolean {
-  return !isTerminalTask(from) && taskMoves[from].includes(to)
+  return taskMoves[from].includes(to)
 }
 
 export function mayMoveEffect(from: EffectState, to: EffectState): boolean {
   return effectMoves[from].includes(to)
+}
+
+export function mayReconcileEffect(from: EffectState, to: EffectState): boolean {
+  return reconciledEffectMoves[from]?.includes(to) ?? false
+}
+
+export function mayReconcileTask(from: TaskState, to: TaskState): boolean {
+  return reconciledTaskMoves[from]?.includes(to) ?? false
 }
 
 export function isTerminalTask(state: TaskState): boolean {

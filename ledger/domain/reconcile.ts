@@ -2,6 +2,7 @@ import type { EffectState } from '../../policy/states.ts'
 import type { CommandOf } from '../commands.ts'
 import type { EffectRecord } from '../port.ts'
 import { Cells } from '../sql/cells.ts'
+import { mayReconcileEffect, mayReconcileTask } from '../transitions.ts'
 import { cell, payloadDigest } from '../values.ts'
 import { type RunChange, refused } from './change.ts'
 import { taskRow } from './task.ts'
@@ -25,6 +26,9 @@ export function reconcileEffect(change: RunChange, command: CommandOf<'effect.re
   checkStatus(subject, command.status)
   const isRepetition = subject.past.at(-1)?.status === command.status
   const to = isRepetition ? subject.state : command.status === 'applied' ? 'succeeded' : 'failed'
+  if (!isRepetition && !mayReconcileEffect(subject.state, to)) {
+    throw refused('conflict', `Effect ${subject.effect} is ${subject.state}; reconciliation cannot make it ${to}.`)
+  }
   writeEffect(change, command, subject, to)
   if (isRepetition) return
   const canFollow = change.row.state === 'uncertain' || change.row.state === 'paused'
@@ -102,9 +106,9 @@ function writeEffect(
 
 function moveTaskOf(change: RunChange, command: CommandOf<'effect.reconcile'>, subject: Subject): void {
   const row = taskRow(change, subject.task)
-  if (row.state !== 'uncertain' && row.state !== 'succeeded') return
   const isApplied = command.status === 'applied'
   const to = isApplied ? 'succeeded' : 'pending'
+  if (!mayReconcileTask(row.state, to)) return
   const attempt = isApplied ? row.attempt : row.attempt + 1
   change.sql.run(
     `UPDATE tasks SET state = ?, attempt = ?, output = ?, error = NULL, started_at = CASE WHEN ? THEN started_at END,

@@ -31,19 +31,12 @@ export function castVote(change: RunChange, command: CommandOf<'approval.vote'>)
 }
 
 function approve(change: RunChange, command: CommandOf<'approval.vote'>, open: ItemRow[]): void {
-  const { person, reason, via } = command
+  const { reason, via } = command
   for (const item of open) {
     const needed = Math.max(item.needed, command.needed)
     change.sql.run('UPDATE items SET needed = ? WHERE approval = ?', needed, item.approval)
-    change.sql.run(
-      `INSERT INTO votes (approval, person, at, record) VALUES (?, ?, ?, ?)
-       ON CONFLICT (approval, person) DO UPDATE SET record = excluded.record`,
-      item.approval,
-      identityOf(person),
-      change.now,
-      cell(person, 'person'),
-    )
-    const by = votersOf(change, item.approval)
+    keepVote(change, command, item)
+    const by = approversOf(change, item.approval)
     if (by.length >= needed) resolveItem(change, item, { outcome: 'approved', by, reason, via })
   }
   settle(change, command.pause, false)
@@ -51,8 +44,24 @@ function approve(change: RunChange, command: CommandOf<'approval.vote'>, open: I
 
 function reject(change: RunChange, command: CommandOf<'approval.vote'>, open: ItemRow[]): void {
   const { person, reason, via } = command
-  for (const item of open) resolveItem(change, item, { outcome: 'rejected', by: [person], reason, via })
+  for (const item of open) {
+    keepVote(change, command, item)
+    resolveItem(change, item, { outcome: 'rejected', by: [person], reason, via })
+  }
   followDenials(change, command.pause, open)
+}
+
+/** Until an item is final, a person's last word stands. */
+function keepVote(change: RunChange, { vote, person }: CommandOf<'approval.vote'>, item: ItemRow): void {
+  change.sql.run(
+    `INSERT INTO votes (approval, person, vote, at, record) VALUES (?, ?, ?, ?, ?)
+     ON CONFLICT (approval, person) DO UPDATE SET vote = excluded.vote, record = excluded.record`,
+    item.approval,
+    identityOf(person),
+    vote,
+    change.now,
+    cell(person, 'person'),
+  )
 }
 
 function takeComment(change: RunChange, comment: number, pause: string): boolean {
@@ -123,8 +132,11 @@ function chosenItems(change: RunChange, command: CommandOf<'approval.vote'>): It
   return open
 }
 
-function votersOf(change: RunChange, approval: string): Person[] {
-  const rows = change.sql.all('SELECT record FROM votes WHERE approval = ? ORDER BY at, person', approval)
+function approversOf(change: RunChange, approval: string): Person[] {
+  const rows = change.sql.all(
+    "SELECT record FROM votes WHERE approval = ? AND vote = 'approve' ORDER BY at, person",
+    approval,
+  )
   return rows.map(row => new Cells(row).json<Person>())
 }
 
