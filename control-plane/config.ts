@@ -78,6 +78,9 @@ const environmentSchema = z.object({
   AGENTCTL_AUDIT_KEY: pem.optional(),
 })
 
+/** Names of the variables and secrets that both entries read. */
+export const configNames: readonly string[] = Object.keys(environmentSchema.shape)
+
 const nodeSchema = z.object({
   PORT: z
     .string()

@@ -126,7 +126,7 @@ function tokenProblem(error: unknown, audience: string): Error {
     const names = error.issues.map(issue => issue.path.join('.')).join(', ')
     return problem(401, 'token_refused', `the OIDC token is not one of a GitHub Actions job: ${names}`)
   }
-  if (error instanceof errors.JWKSTimeout || !(error instanceof errors.JOSEError)) {
+  if (isAboutKeys(error)) {
     return problem(
       503,
       'issuer_unavailable',
@@ -135,6 +135,12 @@ function tokenProblem(error: unknown, audience: string): Error {
     )
   }
   return problem(401, 'token_refused', 'the OIDC token is not signed by the issuer that this control plane trusts')
+}
+
+/** Faults of reading the issuer's keys, which say nothing of the token. */
+function isAboutKeys(error: unknown): boolean {
+  if (!(error instanceof errors.JOSEError)) return true
+  return ['ERR_JOSE_GENERIC', errors.JWKSTimeout.code, errors.JWKSInvalid.code].includes(error.code)
 }
 
 const textOf = (error: unknown): string => (error instanceof Error ? error.message : 'unknown fault')
