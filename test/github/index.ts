@@ -1,0 +1,15 @@
+/**
+ * A stateful imitation of GitHub for tests, demo and benches, held to GitHub's own OpenAPI and GraphQL descriptions.
+ * Front door: `startGitHub()`; a complete example is test/github-double/example.test.ts.
+ */
+export type { Delivery, HookOptions } from './deliveries.ts'
+export type { Fault } from './faults.ts'
+export type * from './model.ts'
+export type { Violation } from './openapi/validator.ts'
+export type { Repository, RepositoryOptions } from './repositories.ts'
+export type { LoggedRequest } from './requests.ts'
+export type { JobResult, RunHandle, StartRun } from './runner/runs.ts'
+export type { Annotation, RunContext, RunningProcess, StepResult } from './runner/step.ts'
+export type { ActionStep, Job, ScriptStep, Step, Workflow } from './runner/workflow.ts'
+export { startGitHub } from './server.ts'
+export type { AppIdentity, GitHubDouble, GitHubOptions } from './types.ts'

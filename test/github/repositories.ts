@@ -1,0 +1,344 @@
+import { makeCommit } from './git.ts'
+import type { Commit, GitIdentity, Issue, Pull, RepositoryRecord, Role, User, WorkflowRecord } from './model.ts'
+import type { People } from './people.ts'
+import type { Workflow } from './runner/workflow.ts'
+import { nodeId, type World } from './world.ts'
+
+/** File contents by path; null deletes the path in a later commit. */
+export interface FileTree {
+  readonly [path: string]: string | Uint8Array | null
+}
+
+export interface RepositoryOptions {
+  /** `owner/name`. The owner's account is made when it is missing. */
+  name: string
+  ownerType?: 'User' | 'Organization'
+  id?: number
+  private?: boolean
+  archived?: boolean
+  hasIssues?: boolean
+  defaultBranch?: string
+  files?: FileTree
+  /** Put on the default branch as files too (as JSON, which is YAML). */
+  workflows?: readonly Workflow[]
+  /** Login to role; accounts are made when missing. */
+  collaborators?: { readonly [login: string]: Role }
+  labels?: readonly string[]
+  /** Whether our App is installed on it. Default true. */
+  installed?: boolean
+}
+
+export interface NewCommit {
+  files: FileTree
+  branch?: string
+  message?: string
+  /** Account that GitHub links to author and committer, or a bare identity. Default: the owner. */
+  author?: User | GitIdentity
+  committer?: User | GitIdentity
+}
+
+export interface NewPull {
+  title: string
+  user: User
+  head: string
+  /** Default: the default branch. */
+  base?: string
+  /** The fork that holds `head`. Default: this repository. */
+  from?: Repository
+}
+
+/** One repository: its record and what may be done to it from outside the API. */
+export class Repository {
+  readonly record: RepositoryRecord
+  readonly workflows: WorkflowRecord<Workflow>[] = []
+  readonly #world: World
+  readonly #people: People
+  readonly #onRename: (oldName: string, by: User) => void
+
+  constructor(world: World, people: People, record: RepositoryRecord, onRename: (oldName: string, by: User) => void) {
+    this.#world = world
+    this.#people = people
+    this.#onRename = onRename
+    this.record = record
+  }
+
+  get id(): number {
+    return this.record.id
+  }
+
+  get fullName(): string {
+    return `${this.record.owner.login}/${this.record.name}`
+  }
+
+  /** Head of the branch. Throws where there is none. */
+  head(branch = this.record.defaultBranch): Commit {
+    const commit = this.record.commits.get(this.record.branches.get(branch) ?? '')
+    if (!commit) throw new Error(`${this.fullName} has no branch ${branch}`)
+    return commit
+  }
+
+  /** Commits on top of the branch (made from the default branch when new); no workflow starts by itself. */
+  commit({ files, branch = this.record.defaultBranch, message = 'Change', author, committer }: NewCommit): Commit {
+    const parent = this.record.branches.get(branch) ?? this.record.branches.get(this.record.defaultBranch)
+    const merged = new Map(parent === undefined ? [] : this.record.commits.get(parent)?.files)
+    for (const [path, content] of Object.entries(files)) {
+      if (content === null) merged.delete(path)
+      else merged.set(path, typeof content === 'string' ? Buffer.from(content) : content)
+    }
+    const written = identity(author ?? this.record.owner)
+    const commit = makeCommit({
+      parents: parent === undefined ? [] : [parent],
+      author: written,
+      committer: committer === undefined ? written : identity(committer),
+      at: this.#world.now(),
+      message,
+      files: merged,
+    })
+    this.record.commits.set(commit.sha, commit)
+    this.record.branches.set(branch, commit.sha)
+    this.record.pushedAt = this.#world.now()
+    for (const issue of this.record.issues) {
+      if (issue.pull?.head.repository === this.record && issue.pull.head.ref === branch)
+        issue.pull.head.sha = commit.sha
+    }
+    this.#world.changed()
+    return commit
+  }
+
+  tag(name: string, sha = this.head().sha): void {
+    this.record.tags.set(name, sha)
+    this.#world.changed()
+  }
+
+  /** Moves a branch (a force push) or, with null, deletes it. */
+  moveBranch(branch: string, sha: string | null): void {
+    if (sha === null) this.record.branches.delete(branch)
+    else this.record.branches.set(branch, sha)
+    this.#world.changed()
+  }
+
+  addWorkflow(definition: Workflow): WorkflowRecord<Workflow> {
+    const now = this.#world.now()
+    const old = this.workflows.findIndex(w => w.path === definition.path)
+    const workflow: WorkflowRecord<Workflow> = {
+      id: this.workflows[old]?.id ?? this.#world.id(),
+      name: definition.name,
+      path: definition.path,
+      state: 'active',
+      definition,
+      createdAt: now,
+    }
+    if (old < 0) this.workflows.push(workflow)
+    else this.workflows[old] = workflow
+    return workflow
+  }
+
+  disableWorkflow(path: string): void {
+    const workflow = this.workflows.find(w => w.path === path)
+    if (!workflow) throw new Error(`${this.fullName} has no workflow ${path}`)
+    workflow.state = 'disabled_manually'
+    this.#world.changed()
+  }
+
+  /** Opens a pull request; its number counts with the issues. */
+  pull({ title, user, head, base = this.record.defaultBranch, from = this }: NewPull): Issue & { pull: Pull } {
+    const now = this.#world.now()
+    const id = this.#world.id()
+    const pull: Pull = {
+      head: { ref: head, sha: from.head(head).sha, repository: from.record, user: from.record.owner },
+      base: { ref: base, sha: this.head(base).sha },
+      merged: false,
+      draft: false,
+    }
+    const issue: Issue & { pull: Pull } = {
+      id,
+      nodeId: nodeId('PR', id),
+      number: this.record.nextNumber++,
+      repository: this.record,
+      title,
+      body: '',
+      user,
+      via: null,
+      state: 'open',
+      stateReason: null,
+      labels: [],
+      assignees: [],
+      locked: false,
+      comments: [],
+      createdAt: now,
+      updatedAt: now,
+      closedAt: null,
+      closedBy: null,
+      lastEditedAt: null,
+      editor: null,
+      reactions: [],
+      pull,
+      gone: null,
+    }
+    this.record.issues.push(issue)
+    this.#world.changed()
+    return issue
+  }
+
+  /** Its issues without the pull requests, oldest first. */
+  get issues(): Issue[] {
+    return this.record.issues.filter(issue => issue.pull === null)
+  }
+
+  /** The issue or pull request with that number. Throws where there is none. */
+  issue(number: number): Issue {
+    const issue = this.record.issues.find(i => i.number === number)
+    if (!issue) throw new Error(`${this.fullName} has no issue ${number}`)
+    return issue
+  }
+
+  setCollaborator(login: string, role: Role | null): void {
+    const user = this.#people.ensure(login)
+    if (role === null) this.record.collaborators.delete(user.id)
+    else this.record.collaborators.set(user.id, role)
+    this.#world.changed()
+  }
+
+  /** Renames, delivers `repository` renamed; the old name redirects until another repository takes it. */
+  rename(name: string, by: User = this.record.owner): void {
+    const old = this.record.name
+    this.record.name = name
+    this.#onRename(old, by)
+    this.#world.changed()
+  }
+
+  set(change: { archived?: boolean; private?: boolean; hasIssues?: boolean }): void {
+    Object.assign(this.record, change)
+    this.#world.changed()
+  }
+}
+
+const identity = (who: User | GitIdentity): GitIdentity =>
+  'login' in who
+    ? { name: who.name ?? who.login, email: `${who.id}+${who.login}@users.noreply.github.com`, user: who }
+    : who
+
+/** What the rest of the double wants to hear of. */
+export interface RepositoryEvents {
+  added(repository: Repository, installed: boolean): void
+  renamed(record: RepositoryRecord, oldName: string, by: User): void
+}
+
+/** All repositories. */
+export class Repositories {
+  readonly #world: World
+  readonly #people: People
+  readonly #events: RepositoryEvents
+  readonly #repositories: Repository[] = []
+  readonly #formerNames = new Map<string, number>()
+
+  constructor(world: World, people: People, events: RepositoryEvents) {
+    this.#world = world
+    this.#people = people
+    this.#events = events
+    people.onRename((user, oldLogin) => {
+      for (const repository of this.#repositories) {
+        if (repository.record.owner === user) this.#remember(`${oldLogin}/${repository.record.name}`, repository.id)
+      }
+    })
+  }
+
+  add(options: RepositoryOptions): Repository {
+    const [ownerLogin = '', name = ''] = options.name.split('/')
+    const owner =
+      this.#people.find(ownerLogin) ??
+      this.#people.add({ login: ownerLogin, type: options.ownerType ?? 'Organization' })
+    if (this.exact(ownerLogin, name)) throw new Error(`${options.name} exists`)
+    const now = this.#world.now()
+    const record: RepositoryRecord = {
+      id: options.id ?? this.#world.id(),
+      owner,
+      name,
+      private: options.private ?? false,
+      archived: options.archived ?? false,
+      hasIssues: options.hasIssues ?? true,
+      fork: false,
+      defaultBranch: options.defaultBranch ?? 'main',
+      collaborators: new Map(),
+      labels: (options.labels ?? []).map(label => ({
+        id: this.#world.id(),
+        name: label,
+        color: 'ededed',
+        description: null,
+      })),
+      issues: [],
+      commits: new Map(),
+      branches: new Map(),
+      tags: new Map(),
+      statuses: [],
+      nextNumber: 1,
+      createdAt: now,
+      pushedAt: now,
+    }
+    const repository = new Repository(this.#world, this.#people, record, (oldName, by) => {
+      this.#remember(`${record.owner.login}/${oldName}`, record.id)
+      this.#events.renamed(record, oldName, by)
+    })
+    this.#repositories.push(repository)
+    for (const [login, role] of Object.entries(options.collaborators ?? {})) repository.setCollaborator(login, role)
+    const workflowFiles = (options.workflows ?? []).map(
+      workflow => [workflow.path, JSON.stringify(workflow, null, 2)] as const,
+    )
+    for (const workflow of options.workflows ?? []) repository.addWorkflow(workflow)
+    const readme = { 'README.md': `# ${name}\n` }
+    repository.commit({
+      files: { ...readme, ...Object.fromEntries(workflowFiles), ...options.files },
+      message: 'Initial commit',
+    })
+    this.#events.added(repository, options.installed ?? true)
+    return repository
+  }
+
+  /** A copy under another owner with the same commits and branches; our App is not installed on it. */
+  fork(source: Repository, owner: User): Repository {
+    const fork = this.add({ name: `${owner.login}/${source.record.name}`, ownerType: 'User', installed: false })
+    fork.record.fork = true
+    fork.record.commits = new Map(source.record.commits)
+    fork.record.branches = new Map(source.record.branches)
+    return fork
+  }
+
+  all(): readonly Repository[] {
+    return this.#repositories
+  }
+
+  byId(id: number): Repository | null {
+    return this.#repositories.find(r => r.id === id) ?? null
+  }
+
+  /** By present name. Throws where there is none. */
+  get(fullName: string): Repository {
+    const [owner = '', name = ''] = fullName.split('/')
+    const found = this.exact(owner, name)
+    if (!found) throw new Error(`no repository ${fullName}`)
+    return found
+  }
+
+  exact(owner: string, name: string): Repository | null {
+    const [o, n] = [owner.toLowerCase(), name.toLowerCase()]
+    return (
+      this.#repositories.find(r => r.record.owner.login.toLowerCase() === o && r.record.name.toLowerCase() === n) ??
+      null
+    )
+  }
+
+  #remember(fullName: string, id: number): void {
+    this.#formerNames.set(fullName.toLowerCase(), id)
+  }
+
+  /** The repository that once had this name, where no other has it now. */
+  former(owner: string, name: string): Repository | null {
+    const id = this.#formerNames.get(`${owner}/${name}`.toLowerCase())
+    return id === undefined ? null : this.byId(id)
+  }
+
+  remove(repository: Repository): void {
+    this.#repositories.splice(this.#repositories.indexOf(repository), 1)
+    this.#world.changed()
+  }
+}
