@@ -23,7 +23,8 @@ export function renderReply(refusal: RefusalCode, details: ReplyDetails): string
 }
 
 const texts: { [Code in RefusalCode]: (details: ReplyDetails) => string } = {
-  comment_edited: () => 'it was edited, and only an untouched comment shows who decided what. Write a new comment.',
+  comment_edited: () =>
+    'it was edited, and only untouched text shows who decided what. What it decided before the edit stands; for anything else, write a new comment.',
   sender_not_author: ({ subject }) =>
     `it was sent by ${code(subject)} in the name of another account. Only what people write themselves counts.`,
   not_a_person: () => 'it was written by a bot. A person must decide.',

@@ -100,5 +100,10 @@ export type Floor = z.infer<typeof floorSchema>
 /** Digest of what a floor demands; not of who set it. */
 export function floorDigest(floor: Floor): Digest {
   const { setBy: _, ...demands } = floor
-  return digest(JSON.parse(JSON.stringify(demands)) as Json)
+  return digest(floorValue(demands))
+}
+
+/** The floor as a JSON value, for the wire; `parseFloor` reads it back unchanged. */
+export function floorValue(floor: Floor): Json {
+  return JSON.parse(JSON.stringify(floor)) as Json
 }

@@ -25,6 +25,7 @@ export {
   type Floor,
   floorDigest,
   floorSchema,
+  floorValue,
   type Permission,
   parseDuration,
   permissions,

@@ -3,13 +3,24 @@ export const base64Url = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz01
 
 /**
  * What base64 text shows of these bytes wherever they stand in it: for each of the three alignments the characters that
- * the bytes alone determine, and for bytes encoded by themselves the whole text, with and without padding.
+ * the bytes alone determine, and for bytes encoded by themselves the whole text, with and without padding, and its lines
+ * where an encoder wraps them.
  */
 export function base64Cores(bytes: Uint8Array, alphabet: string): string[] {
   const whole = encode(bytes, alphabet)
   const padding = '='.repeat((4 - (whole.length % 4)) % 4)
   const cores = [0, 1, 2].map(offset => core(bytes, offset, alphabet))
-  return [`${whole}${padding}`, whole, ...cores]
+  const wrapped = lineWidths.flatMap(width => linesOf(core(bytes, 0, alphabet), width))
+  return [`${whole}${padding}`, whole, ...cores, ...wrapped]
+}
+
+/** Where `base64` and PEM writers break their lines. */
+const lineWidths = [76, 64]
+
+function linesOf(text: string, width: number): string[] {
+  const lines: string[] = []
+  if (text.length > width) for (let at = 0; at < text.length; at += width) lines.push(text.slice(at, at + width))
+  return lines
 }
 
 function core(bytes: Uint8Array, offset: number, alphabet: string): string {
