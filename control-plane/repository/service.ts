@@ -252,31 +252,35 @@ export class RepositoryService implements RepositoryHandle {
 
   tick(): Promise<void> {
     this.#workAgain = true
-    this.#working ??= this.#workLoop().finally(() => {
-      this.#working = null
-    })
+    this.#working ??= this.#workLoop()
     return this.#working
   }
 
   /** Works until nothing is due; what arrives meanwhile is worked on too. */
   async #workLoop(): Promise<void> {
-    const { clock, log } = this.#world
-    let next: string | null = null
-    while (this.#workAgain) {
-      this.#workAgain = false
-      if (this.#state.names.current() === null) return
-      try {
-        this.#sweepDaily()
-        next = (await work(this.#context())).next
-      } catch (error) {
-        log.error('work.failed', {
-          repository: this.#state.id,
-          message: error instanceof Error ? error.message : 'unknown',
-        })
-        next = new Date(clock.now().getTime() + retryAfterFaultMs).toISOString()
+    try {
+      // Telling the directory takes time too: a call that comes meanwhile is seen by the next turn.
+      while (this.#workAgain) {
+        this.#workAgain = false
+        if (this.#state.names.current() === null) return
+        await this.#changed(await this.#workOnce())
       }
+    } finally {
+      // In the same tick as the last look at #workAgain, so that no call falls between.
+      this.#working = null
     }
-    await this.#changed(next)
+  }
+
+  async #workOnce(): Promise<string | null> {
+    const { clock, log } = this.#world
+    try {
+      this.#sweepDaily()
+      return (await work(this.#context())).next
+    } catch (error) {
+      const message = error instanceof Error ? error.message : 'unknown'
+      log.error('work.failed', { repository: this.#state.id, message })
+      return new Date(clock.now().getTime() + retryAfterFaultMs).toISOString()
+    }
   }
 
   #sweepDaily(): void {

@@ -1,6 +1,7 @@
 import { getCACertificates } from 'node:tls'
-import type { Dispatcher } from 'undici'
 import { OwnCallError } from './own-error.ts'
+import { isLoopback } from './own-origins.ts'
+import type { Dispatcher } from './undici.ts'
 
 export type Environment = { readonly [name: string]: string | undefined }
 
@@ -11,10 +12,11 @@ const connectTimeoutMs = 10_000
  * Connections of own calls: the runner's `https_proxy` and `no_proxy` (loopback never goes through a proxy), and as
  * authorities the platform's, Node's own and NODE_EXTRA_CA_CERTS. Verification cannot be switched off by a variable.
  */
-export async function ownDispatcher(kind: 'loopback' | 'https', environment: Environment): Promise<Dispatcher> {
-  const { Agent, EnvHttpProxyAgent } = await import('undici')
+export async function ownDispatcher(url: URL, environment: Environment): Promise<Dispatcher> {
+  const { Agent, EnvHttpProxyAgent } = await import('./undici.ts')
+  if (url.protocol === 'http:') return new Agent({ connect: { timeout: connectTimeoutMs } })
   const connect = { timeout: connectTimeoutMs, rejectUnauthorized: true, ca: authorities() }
-  if (kind === 'loopback') return new Agent({ connect })
+  if (isLoopback(url)) return new Agent({ connect })
   const httpsProxy = environment['https_proxy'] || environment['HTTPS_PROXY'] || ''
   if (httpsProxy !== '' && !/^https?:\/\//i.test(httpsProxy))
     throw new OwnCallError('proxy', 'https_proxy must be a URL, http://HOST:PORT; correct it on the runner')

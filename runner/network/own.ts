@@ -1,6 +1,6 @@
 import { type Environment, ownDispatcher } from './own-dispatcher.ts'
 import { connectionFault, OwnCallError } from './own-error.ts'
-import { isLoopback, ownUrl, parseOrigins } from './own-origins.ts'
+import { ownUrl, parseOrigins } from './own-origins.ts'
 
 export { OwnCallError, type OwnCallErrorCode } from './own-error.ts'
 
@@ -26,9 +26,8 @@ export function ownFetch(options: OwnFetchOptions): typeof fetch {
   const dispatchers = new Map<string, ReturnType<typeof ownDispatcher>>()
 
   function dispatcherFor(url: URL) {
-    const kind = isLoopback(url) ? 'loopback' : 'https'
-    const dispatcher = dispatchers.get(kind) ?? ownDispatcher(kind, environment)
-    dispatchers.set(kind, dispatcher)
+    const dispatcher = dispatchers.get(url.origin) ?? ownDispatcher(url, environment)
+    dispatchers.set(url.origin, dispatcher)
     return dispatcher
   }
 
@@ -40,7 +39,7 @@ export function ownFetch(options: OwnFetchOptions): typeof fetch {
     const signal = init.signal ? AbortSignal.any([deadline, init.signal]) : deadline
     try {
       const dispatcher = await dispatcherFor(url)
-      const undici = await import('undici')
+      const undici = await import('./undici.ts')
       const headers = new Headers(init.headers)
       if (!headers.has('user-agent')) headers.set('user-agent', 'agentctl')
       const sent = { ...init, headers: [...headers], redirect: 'manual', signal, dispatcher }

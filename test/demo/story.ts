@@ -74,7 +74,7 @@ async function decide(scene: Scene, issue: Issue, interactive: boolean): Promise
   github.comment(issue, github.users.ensure('carol'), '/approve looks fine to me')
   line('carol, who may triage but not write, comments: /approve looks fine to me')
   const reply = await github.until(() =>
-    issue.comments.slice(before).find(comment => comment.user.type === 'Bot' && comment.body.includes('@carol')),
+    issue.comments.slice(before).find(comment => comment.user.type === 'Bot' && comment.body.includes('carol')),
   )
   indented(reply.body.replace(/<!--.*?-->\n?/gs, '').trim())
   must(issue.state === 'open', 'that the issue is still open after an ineligible comment')
