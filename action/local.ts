@@ -53,8 +53,10 @@ export async function runLocal(context: ActionContext, hostFloor: HostFloor): Pr
 function ledgerFile(temp: string): string {
   const folder = join(temp, 'agentctl')
   try {
-    mkdirSync(folder, { recursive: true })
+    mkdirSync(folder)
   } catch (error) {
+    // An earlier step of this job made it.
+    if (error instanceof Error && 'code' in error && error.code === 'EEXIST') return join(folder, 'ledger.db')
     throw new ActionError('read_only', `the ledger's folder ${folder} cannot be made: ${textOf(error)}`, {
       exitCode: exits.persistence,
       help: 'give the runner a RUNNER_TEMP that it may write, with space left',

@@ -36,7 +36,9 @@ export async function runAction(base: ActionBase, read: (name: string) => string
   }
   conclude(base, shown, inputs)
   log.command(() => writeOutputs(shown))
-  const facts = { document: read('workflow'), tasks: progress.tasks(), hostFloor: host.state }
+  const waiting = new Set(outcome.pause?.items.map(item => item.task))
+  const tasks = progress.tasks().map(task => (waiting.has(task.task) ? { ...task, state: 'waiting' } : task))
+  const facts = { document: read('workflow'), tasks, hostFloor: host.state }
   if (inputs?.summary !== false)
     await writeSummary(shown, facts).catch(() => log.line('the job summary could not be written'))
   return processExit(outcome, inputs?.['on-pause'] ?? 'fail')

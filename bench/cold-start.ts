@@ -89,7 +89,7 @@ async function actionStart(folder: string, round: number): Promise<{ decided: nu
   let log = ''
   child.stdout.on('data', (chunk: Buffer) => {
     log += chunk.toString()
-    if (Number.isNaN(decided) && log.includes('t0: allow')) decided = performance.now() - started
+    if (Number.isNaN(decided) && log.includes('t0 (builtin.write)')) decided = performance.now() - started
   })
   const code = await new Promise(resolve => child.on('close', resolve))
   if (code !== 0 || Number.isNaN(decided)) throw new Error(`the Action exited ${code}:\n${log}`)

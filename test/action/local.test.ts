@@ -159,14 +159,19 @@ test.each(['SIGINT', 'SIGTERM', 'SIGHUP'] as const)(
       },
     })
     expect(performance.now() - sent).toBeLessThan(5_000)
-    expect(end).toMatchObject({ exitCode: 130, outputs: { status: 'cancelled', 'exit-code': '130' } })
+    // What a stopped process did before it was stopped is not known: the run is uncertain, and says how to reconcile it.
+    expect(end).toMatchObject({ exitCode: 130, outputs: { status: 'uncertain', 'exit-code': '130' } })
+    expect(end.log).toContain('effects reconcile')
     const child = Number(readFileSync(join(attempt.workspace, 'pid'), 'utf8'))
     expect(() => process.kill(child, 0)).toThrow('ESRCH')
   },
 )
 
-test('a ledger that cannot be written exits 5 and says what to do', async () => {
-  const end = await runJob(job(writing('never'), { environment: { RUNNER_TEMP: '/proc/agentctl' } }))
-  expect(end).toMatchObject({ exitCode: 5, outputs: { status: 'failed', 'exit-code': '5' } })
-  expect(end.log).toMatch(/RUNNER_TEMP/)
-})
+test.each(['/proc', '/dev/null', '/proc/missing'])(
+  'a ledger below %s cannot be written: exit 5, what to do',
+  async temp => {
+    const end = await runJob(job(writing('never'), { environment: { RUNNER_TEMP: temp } }))
+    expect(end).toMatchObject({ exitCode: 5, outputs: { status: 'failed', 'exit-code': '5' } })
+    expect(end.log).toMatch(/RUNNER_TEMP/)
+  },
+)
