@@ -21,7 +21,7 @@ const issue = z
     state: z.string(),
     user: account.nullable(),
     body: z.string().nullish(),
-    pull_request: z.unknown(),
+    pull_request: z.unknown().optional(),
   })
   .transform(({ pull_request, node_id, body, ...rest }) => ({
     ...rest,
@@ -37,7 +37,7 @@ const comment = z
     body: z.string(),
     user: account.nullable(),
     created_at: z.string(),
-    performed_via_github_app: z.unknown(),
+    performed_via_github_app: z.unknown().optional(),
   })
   .transform(({ node_id, created_at, performed_via_github_app, body, ...rest }) => ({
     ...rest,
