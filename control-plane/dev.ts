@@ -8,7 +8,9 @@ import { ConfigError, configNames, parseConfig } from './config.ts'
  * one; AGENTCTL_DATA absent = nothing is kept. Prints one line with the URL when it is ready; SIGTERM ends it and workerd.
  */
 async function main(): Promise<void> {
+  // Neither statistics nor a look-up of this machine's place: it works offline.
   process.env['WRANGLER_SEND_METRICS'] = 'false'
+  process.env['CLOUDFLARE_CF_FETCH_ENABLED'] = 'false'
   const port = Number(process.env['PORT'] ?? (await freePort()))
   const url = `http://127.0.0.1:${port}`
   const environment = { AGENTCTL_PUBLIC_URL: url, ...process.env }

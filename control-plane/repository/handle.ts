@@ -69,7 +69,10 @@ export interface RepositoryHandle {
 
 /** An approval as the API shows it. */
 export type ApprovalView = ApprovalRecord & {
-  /** SHA-256 of the registered issue's body; null until one is registered. */
+  /**
+   * SHA-256 of the registered issue's body; while none is registered, of the body that it would have, since the pause can be
+   * decided without it; null once there is nothing to decide.
+   */
   bodyDigest: string | null
 }
 

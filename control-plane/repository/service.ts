@@ -1,5 +1,5 @@
 import { type LedgerStore, payloadOf } from '../../ledger/index.ts'
-import { LedgerError, type RunRecord } from '../../ledger/port.ts'
+import { LedgerError, type PauseRecord, type RunRecord } from '../../ledger/port.ts'
 import type { Json } from '../../policy/json.ts'
 import type { LeaseClaims, PersonClaims } from '../auth/claims.ts'
 import { leaseTokenRenewSeconds, signLease } from '../auth/lease-token.ts'
@@ -14,7 +14,7 @@ import { attachFacts, repositoryInfo } from './facts.ts'
 import { allowsWorkflow, readFloor } from './floor.ts'
 import type { CancelInput, Delivery, ReconcileInput, RepositoryHandle, ResolveInput, RunQuery } from './handle.ts'
 import { signHead } from './head.ts'
-import { pauseIssueOf } from './issue.ts'
+import { pauseIssueOf, renderPause } from './issue.ts'
 import { answerOf } from './refusals.ts'
 import { attachRequesters, attachSettings } from './settings.ts'
 import { RepositoryState, type RepositoryWorld } from './state.ts'
@@ -202,9 +202,9 @@ export class RepositoryService implements RepositoryHandle {
   }
 
   async openApprovals(): Output<'openApprovals'> {
-    return this.#store.openPauses().flatMap(({ items, issue }) => {
-      const waiting = items.filter(({ resolution }) => resolution === null)
-      return waiting.map(item => ({ ...item, bodyDigest: issue?.bodyDigest ?? null }))
+    return this.#store.openPauses().flatMap(pause => {
+      const bodyDigest = this.#bodyDigest(pause)
+      return pause.items.filter(({ resolution }) => resolution === null).map(item => ({ ...item, bodyDigest }))
     })
   }
 
@@ -322,7 +322,13 @@ export class RepositoryService implements RepositoryHandle {
 
   #approval(id: string) {
     const approval = this.#store.approval(id) ?? notFound('approval')
-    return { ...approval, bodyDigest: this.#store.pause(approval.pause)?.issue?.bodyDigest ?? null }
+    const pause = this.#store.pause(approval.pause)
+    return { ...approval, bodyDigest: pause === null ? null : this.#bodyDigest(pause) }
+  }
+
+  #bodyDigest(pause: PauseRecord): string | null {
+    if (pause.issue !== null) return pause.issue.bodyDigest
+    return pause.state === 'open' ? renderPause(this.#context(), this.#record(pause.run), pause).bodyDigest : null
   }
 
   async #renewed(lease: LeaseClaims): Promise<{ token?: string }> {

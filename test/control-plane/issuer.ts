@@ -1,12 +1,12 @@
 import { once } from 'node:events'
 import { createServer } from 'node:http'
-import { exportJWK, generateKeyPair, type JWTPayload, SignJWT } from 'jose'
+import { exportJWK, generateKeyPair, SignJWT } from 'jose'
 
 /** An OIDC issuer on a loopback port, for tokens that GitHub would never sign. */
 export interface Issuer {
   url: string
   /** Signs `claims` over those of a valid token; a claim set to undefined is left out. */
-  token(claims?: JWTPayload, options?: { key?: CryptoKey; algorithm?: string }): Promise<string>
+  token(claims?: { [claim: string]: unknown }, options?: { key?: CryptoKey; algorithm?: string }): Promise<string>
   /** New keys from now on; the old ones are gone from the key set. */
   rotate(): Promise<void>
   /** Requests answered, by path. */

@@ -1,4 +1,4 @@
-import { generateKeyPair, type JWTPayload } from 'jose'
+import { generateKeyPair } from 'jose'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { jobVerifier, type VerifyJob } from '../../control-plane/auth/oidc.ts'
 import type { ProblemError } from '../../control-plane/problem.ts'
@@ -43,7 +43,7 @@ describe('the OIDC token of a job', () => {
     })
   })
 
-  const bad: [what: string, claims: (now: number) => JWTPayload, code: string][] = [
+  const bad: [what: string, claims: (now: number) => { [claim: string]: unknown }, code: string][] = [
     ['expired', now => ({ iat: now - 290, exp: now - 11 }), 'token_expired'],
     ['older than five minutes though not expired', now => ({ iat: now - 311, exp: now + 3600 }), 'token_expired'],
     ['from the future', now => ({ iat: now + 60 }), 'token_refused'],
