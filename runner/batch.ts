@@ -17,9 +17,9 @@ interface Slot {
   condition: JsonObject | null
 }
 
-/** How a slot ended: its effect's last result, or a proposal that a retry came to. */
+/** How a slot ended: its effect's last result with the rows that go with the task's move, or a proposal that a retry came to. */
 type SlotEnd =
-  | { kind: 'result'; asked: AskedEffect; result: EffectResult; isFinishRecorded: boolean }
+  | { kind: 'result'; result: EffectResult; rows: Draft[] }
   | { kind: 'proposal'; proposal: Exclude<Proposal, { kind: 'ready' }> }
 
 /**
@@ -154,21 +154,27 @@ async function settle(
   }
 }
 
-/** Pure and memory effects: done at once, their rows go with the moves of the batch. */
+/** Pure and memory effects: done at once. Their rows go with their task's move, since nothing else keeps a pure result. */
 async function runInside(context: RunContext, slots: readonly Slot[]): Promise<[string, SlotEnd][]> {
   const ends: [string, SlotEnd][] = []
   for (const { id, asked, prepared, recorded } of slots) {
     const result = await waitFor(prepared, context.stop)
     context.state.startedTasks += 1
-    if (asked.task.action.effectClass === 'pure' && !recorded && asked.decision.outcome === 'allow') {
-      context.carry.push(pureDraft(context, asked, result))
-    } else {
-      if (!recorded) context.carry.push(await requestDraft(context, asked))
-      context.carry.push(startDraft(asked), await finishDraft(context, asked.effect, result))
-    }
-    ends.push([id, { kind: 'result', asked, result, isFinishRecorded: true }])
+    ends.push([id, { kind: 'result', result, rows: await insideRows(context, asked, recorded, result) }])
   }
   return ends
+}
+
+async function insideRows(
+  context: RunContext,
+  asked: AskedEffect,
+  recorded: boolean,
+  result: EffectResult,
+): Promise<Draft[]> {
+  const isPlain = asked.task.action.effectClass === 'pure' && !recorded && asked.decision.outcome === 'allow'
+  if (isPlain) return [pureDraft(context, asked, result)]
+  const request = recorded ? [] : [await requestDraft(context, asked)]
+  return [...request, startDraft(asked), await finishDraft(context, asked.effect, result)]
 }
 
 /** The one commit before executors start: what is carried, then each request with its decision and its start. */
@@ -206,9 +212,9 @@ async function runSlot(context: RunContext, first: Slot, alone: boolean): Promis
     slot.prepared.close()
     const finish = await finishDraft(context, asked.effect, result)
     if (!mayRetry(context, asked, result)) {
-      if (alone) context.carry.push(finish)
-      else await record(context, [finish])
-      return { kind: 'result', asked, result, isFinishRecorded: true }
+      if (alone) return { kind: 'result', result, rows: [finish] }
+      await record(context, [finish])
+      return { kind: 'result', result, rows: [] }
     }
     const { backoffMs } = asked.task.retry
     const error = errorOf(context, result)
@@ -269,11 +275,13 @@ function mayRetry(context: RunContext, { task, attempt }: AskedEffect, result: E
 
 async function closeSlot(context: RunContext, slot: Slot, end: SlotEnd): Promise<Draft[]> {
   if (end.kind === 'proposal') return settle(context, slot.id, end.proposal)
-  const { result } = end
+  const { result, rows } = end
   const { condition } = slot
-  if (result.kind === 'succeeded')
-    return [await moveTask(context, slot.id, { to: 'succeeded', output: result.output, condition })]
-  return [await moveTask(context, slot.id, { to: result.kind, error: errorOf(context, result), condition })]
+  const move: Move =
+    result.kind === 'succeeded'
+      ? { to: 'succeeded', output: result.output, condition }
+      : { to: result.kind, error: errorOf(context, result), condition }
+  return [...rows, await moveTask(context, slot.id, move)]
 }
 
 function cancelledProposal(condition: JsonObject | null, message: string): Exclude<Proposal, { kind: 'ready' }> {

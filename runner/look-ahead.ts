@@ -1,8 +1,10 @@
 import path from 'node:path'
 import type { Facts } from '../policy/decision/facts.ts'
+import { resolveValue, scopeOfTask } from '../policy/document/index.ts'
+import type { JsonObject } from '../policy/json.ts'
 import type { RunContext } from './context.ts'
+import { closeWritePlace, writeFact } from './facts/write-fact.ts'
 import { type AskedEffect, propose } from './proposal.ts'
-import { isOver } from './state.ts'
 
 /**
  * What people can be asked about already (04, Look-ahead): effects further down the plan whose input is known in full and
@@ -13,28 +15,43 @@ export async function lookAhead(
   waiting: readonly AskedEffect[],
 ): Promise<{ ahead: AskedEffect[]; later: string[] }> {
   const { state } = context
-  const known = new Map(waiting.map(asked => [asked.task.id, asked]))
+  const asked = new Map(waiting.map(effect => [effect.task.id, effect]))
+  const isWaiting = new Set(asked.keys())
+  const unclear = new Set<string>()
+  for (const id of state.open) {
+    if (isWaiting.has(id)) continue
+    const proposal = await propose(context, id, { memory: memoryFor(context, id), tasks: state.outputs, ahead: true })
+    if (proposal.kind === 'ready') proposal.prepared.close()
+    if (proposal.kind === 'ask') asked.set(id, proposal.asked)
+    if (proposal.kind === 'failed' && mayAsk(context, id)) unclear.add(id)
+  }
   const ahead: AskedEffect[] = []
   const later: string[] = []
   for (const id of state.open) {
-    if (known.has(id)) continue
-    const after = dependentsOf(context, id)
-    const before = state.open.filter(other => other !== id && !after.has(other))
-    const memory = before.some(other => writesMemory(context, other)) ? {} : state.memory
-    const proposal = await propose(context, id, { memory, tasks: state.outputs, ahead: true })
-    if (proposal.kind === 'ready') proposal.prepared.close()
-    if (proposal.kind === 'ask') {
-      const files = filesOf(context, proposal.asked.facts)
-      known.set(id, proposal.asked)
-      if (before.every(other => !mayTouch(context, other, known.get(other), files))) ahead.push(proposal.asked)
-      else later.push(id)
-    }
-    if (proposal.kind === 'failed' && mayAsk(context, id)) later.push(id)
+    const effect = asked.get(id)
+    if (unclear.has(id)) later.push(id)
+    if (effect === undefined || isWaiting.has(id)) continue
+    const files = filesOf(context, effect.facts)
+    if (beforeOf(context, id).some(other => mayTouch(context, other, files))) later.push(id)
+    else ahead.push(effect)
   }
   return { ahead, later }
 }
 
-/** Tasks that can only run once this one has. */
+/** Unfinished tasks that may run before this one: all but itself and what waits for it. */
+function beforeOf(context: RunContext, id: string): string[] {
+  const after = dependentsOf(context, id)
+  return context.state.open.filter(other => !after.has(other))
+}
+
+/** Working memory as far as it cannot change any more before the task's turn. */
+function memoryFor(context: RunContext, id: string): JsonObject {
+  const { memory, open } = context.state
+  if (!open.some(other => writesMemory(context, other))) return memory
+  return beforeOf(context, id).some(other => writesMemory(context, other)) ? {} : memory
+}
+
+/** The task and those that can only run once it has. */
 function dependentsOf({ plan }: RunContext, id: string): Set<string> {
   const after = new Set([id])
   for (const other of plan.order) if (plan.tasks[other]?.needs.some(need => after.has(need))) after.add(other)
@@ -64,16 +81,24 @@ function filesOf({ host }: RunContext, facts: Facts): string[] {
 }
 
 /** A process may touch anything, a write its own file, or anything while that is not known. */
-function mayTouch(
-  { state }: RunContext,
-  id: string,
-  asked: AskedEffect | undefined,
-  files: readonly string[],
-): boolean {
-  if (files.length === 0 || isOver(state.status(id).state)) return false
-  const { effectClass } = state.task(id).action
+function mayTouch(context: RunContext, id: string, files: readonly string[]): boolean {
+  if (files.length === 0) return false
+  const { effectClass } = context.state.task(id).action
   if (effectClass === 'pure' || effectClass === 'observe' || effectClass === 'internal_state') return false
   if (effectClass !== 'workspace_mutate') return true
-  if (asked?.facts.kind !== 'write' || !asked.facts.path.known) return true
-  return files.includes(asked.facts.path.absolute)
+  const target = targetOf(context, id)
+  return target === null || files.includes(target)
+}
+
+/** Where a write will go, as far as its path alone is known; null where it is not. */
+function targetOf(context: RunContext, id: string): string | null {
+  const task = context.state.task(id)
+  const view = { memory: memoryFor(context, id), tasks: context.state.outputs }
+  const scoped = scopeOfTask(context.plan, task, view)
+  const path = scoped.ok ? resolveValue(task.with['path'] ?? null, scoped.scope) : scoped
+  if (!path.ok || typeof path.value !== 'string') return null
+  const { place } = writeFact(context.host.workspace, path.value)
+  if (place === null) return null
+  closeWritePlace(place)
+  return place.fact.absolute
 }

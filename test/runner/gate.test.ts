@@ -131,7 +131,7 @@ describe('everything runnable first, then one pause with what can be known', () 
         {
           id: 'second',
           uses: 'action:write',
-          needs: ['first'],
+          needs: ['first', 'free'],
           with: { path: 'out/2', content: '${{ tasks.free.output.output.value }}' },
         },
         { id: 'same', uses: 'action:write', needs: ['first'], with: { path: 'out/1', content: 'again' } },

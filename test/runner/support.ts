@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { type EmbeddedLedger, openEmbedded, systemClock, systemIds } from '../../ledger/index.ts'
-import type { Ledger } from '../../ledger/port.ts'
+import type { Ledger, PauseRecord } from '../../ledger/port.ts'
 import { defaultApprovalSettings } from '../../policy/approval/record.ts'
 import { compile, type Plan, parseDocument, workflowDigest } from '../../policy/document/index.ts'
 import type { JsonObject } from '../../policy/json.ts'
@@ -138,12 +138,21 @@ export async function resume(
 
 /** A local person's word on every open item, or on some by task. */
 export function vote(scene: Scene, outcome: RunOutcome, word: 'approve' | 'reject', tasks?: string[]): void {
-  const { pause } = outcome
-  if (pause === null) throw new Error(`no pause: ${JSON.stringify(outcome)}`)
+  if (outcome.pause === null) throw new Error(`no pause: ${JSON.stringify(outcome)}`)
+  voteOnPause(scene, outcome.run, outcome.pause, word, tasks)
+}
+
+export function voteOnPause(
+  scene: Scene,
+  run: string,
+  pause: PauseRecord,
+  word: 'approve' | 'reject',
+  tasks?: string[],
+): void {
   const items = pause.items.filter(item => tasks?.includes(item.task) ?? true)
   scene.ledger.store.control(
     {
-      run: outcome.run,
+      run,
       commands: [
         {
           id: systemIds.uuid(),
