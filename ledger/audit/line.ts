@@ -20,3 +20,6 @@ export const auditLineSchema = z.strictObject({
     .optional(),
   data: z.record(z.string(), jsonSchema).optional(),
 })
+
+/** The place alone. */
+export const placeSchema = z.object({ chain: z.string(), seq: z.int() })

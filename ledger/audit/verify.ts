@@ -2,7 +2,7 @@ import { hexToBytes } from '@noble/hashes/utils.js'
 import type { Digest } from '../../policy/canonical.ts'
 import type { AuditLine } from '../types.ts'
 import { dataDigest, eventHash, firstPrevious } from './hash.ts'
-import { auditLineSchema } from './line.ts'
+import { auditLineSchema, placeSchema } from './line.ts'
 import { auditData, isAuditType } from './types.ts'
 
 export type AuditVerdict =
@@ -55,9 +55,10 @@ class Verifier {
   readonly #seen = new Set<string>()
 
   line(text: string): Broken | null {
-    const line = parse(text)
-    const next = { chain: this.#chain.name || 'ledger', seq: this.#chain.seq + 1 }
-    if (line === null) return { ok: false, at: next, reason: 'the line is no audit event' }
+    const value = parse(text)
+    const parsed = auditLineSchema.safeParse(value)
+    if (!parsed.success) return { ok: false, at: this.#placeOf(value), reason: 'the line is no audit event' }
+    const line = parsed.data as AuditLine
     this.#ledger ??= line.ledger
     if (line.ledger !== this.#ledger) return broken(line, `it belongs to another ledger, ${line.ledger}`)
     if (line.chain !== this.#chain.name) {
@@ -66,6 +67,12 @@ class Verifier {
     }
     const fault = this.#order(line) ?? content(line) ?? this.#place(line)
     return fault === null ? null : broken(line, fault)
+  }
+
+  /** Where a line that is no event says it stands, else where one was expected. */
+  #placeOf(value: unknown): Broken['at'] {
+    const place = placeSchema.safeParse(value)
+    return place.success ? place.data : { chain: this.#chain.name || 'ledger', seq: this.#chain.seq + 1 }
   }
 
   #beginChain(line: AuditLine): Broken | null {
@@ -157,10 +164,9 @@ function content(line: AuditLine): string | null {
   return auditData[line.type].safeParse(line.data).success ? null : `its data is not that of ${line.type}`
 }
 
-function parse(text: string): AuditLine | null {
+function parse(text: string): unknown {
   try {
-    const parsed = auditLineSchema.safeParse(JSON.parse(text))
-    return parsed.success ? (parsed.data as AuditLine) : null
+    return JSON.parse(text)
   } catch {
     return null
   }
