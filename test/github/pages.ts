@@ -7,7 +7,8 @@ export function pages(repositories: Repositories, runs: Runs): Hono {
   const hono = new Hono()
   const page = (title: string, body: string) =>
     `<!doctype html><meta charset="utf-8"><title>${escaped(title)}</title><h1>${escaped(title)}</h1>${body}`
-  hono.get('/:owner/:repo/:kind{issues|pull}/:number{[0-9]+}', context => {
+  hono.get('/:owner/:repo/:kind{issues|pull}/:number{[0-9]+}', (context, next) => {
+    if (isApi(context.req.path)) return next()
     const repository = repositories.exact(context.req.param('owner'), context.req.param('repo'))
     const issue = repository?.record.issues.find(one => one.number === Number(context.req.param('number')) && !one.gone)
     if (!issue) return context.notFound()
@@ -18,7 +19,8 @@ export function pages(repositories: Repositories, runs: Runs): Hono {
       page(`${issue.title} #${issue.number} (${issue.state})`, `<pre>${escaped(issue.body)}</pre>${comments}`),
     )
   })
-  hono.get('/:owner/:repo/actions/runs/:run{[0-9]+}', context => {
+  hono.get('/:owner/:repo/actions/runs/:run{[0-9]+}', (context, next) => {
+    if (isApi(context.req.path)) return next()
     const run = runs.all.find(one => one.id === Number(context.req.param('run')))
     if (!run) return context.notFound()
     const attempts = run.attempts.map(attempt => {
@@ -29,6 +31,9 @@ export function pages(repositories: Repositories, runs: Runs): Hono {
   })
   return hono
 }
+
+/** API paths by repository id look like pages of a repository named by a number. */
+const isApi = (path: string): boolean => path.startsWith('/repositories/')
 
 const escaped = (text: string): string =>
   text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('"', '&quot;')

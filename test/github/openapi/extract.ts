@@ -106,7 +106,15 @@ function toJsonSchema(node: Node, define: (name: string) => void): Schema {
       result[key] = Object.fromEntries(Object.entries(value as Node).map(([name, schema]) => [name, convert(schema)]))
     else if (key === 'items' || key === 'not') result[key] = convert(value)
     else if (key === 'additionalProperties') result[key] = typeof value === 'object' ? convert(value) : value
-    else if (key === 'allOf' || key === 'anyOf' || key === 'oneOf') result[key] = (value as unknown[]).map(convert)
+    else if (key === 'allOf' || key === 'anyOf' || key === 'oneOf') {
+      const parts = value as Node[]
+      // GET /app/installations demands an account that is a user and an enterprise at once; everywhere else it is either.
+      const slip =
+        key === 'allOf' &&
+        parts.some(part => part['title'] === 'Simple User') &&
+        parts.some(part => part['title'] === 'Enterprise')
+      result[slip ? 'anyOf' : key] = parts.map(convert)
+    }
   }
   if (typeof result['format'] === 'string' && !['date-time', 'uri', 'email', 'date'].includes(result['format']))
     delete result['format']
