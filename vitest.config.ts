@@ -6,6 +6,7 @@ const shared = { testTimeout: 60_000, hookTimeout: 120_000, pool: 'forks' as con
 export default defineConfig({
   test: {
     projects: [
+      'test/workerd/vitest.workerd.config.ts',
       {
         test: {
           ...shared,
