@@ -7,6 +7,7 @@ import type { Json } from '../policy/json.ts'
 import { type RunOutcome, readCommit, resumeRun, startRun } from '../runner/index.ts'
 import { ownFetch } from '../runner/network/own.ts'
 import { attach, attachRequest, type TokenSource } from './attach.ts'
+import { warnOfLocalChanges } from './checkout.ts'
 import type { ActionContext } from './context.ts'
 import { type LoadedDocument, loadDocument } from './document.ts'
 import { checkRepository, effectiveFloor, type HostFloor, readInputFloor, tightened } from './floor.ts'
@@ -78,6 +79,7 @@ async function work(session: Session, ledger: RemoteLedger): Promise<Outcome> {
 async function startNew({ context, loaded, commit, answer, floor }: Session, ledger: RemoteLedger): Promise<Outcome> {
   const plan = planOf(context, loaded, floor)
   checkRepository(floor, plan, context.job)
+  await warnOfLocalChanges(context, plan)
   const ended = await startRun(portsFor(context, loaded, ledger, floor, null), {
     run: answer.run,
     epoch: answer.epoch,

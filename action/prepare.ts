@@ -58,6 +58,7 @@ export async function resumable<Port extends Ledger>(
   if (snapshot === null) return ledger
   const plan = snapshot.plan as unknown as Plan
   learnPlan(context, loaded.path, plan)
+  context.progress.asked(snapshot.pauses.flatMap(pause => pause.items))
   refuseStricter(plan, floor)
   let first: RunSnapshot | null = snapshot
   return {

@@ -1,4 +1,5 @@
 import { endGroup, startGroup } from '@actions/core'
+import type { ApprovalRecord, Resolution } from '../policy/approval/record.ts'
 import type { ProgressEvent } from '../runner/index.ts'
 import type { Annotations } from './annotations.ts'
 import type { JobLog } from './job-log.ts'
@@ -18,8 +19,8 @@ export interface TaskLine {
 export type Place = (task: string) => { file: string; line: number; column: number } | undefined
 
 /**
- * Turns the runner's events into the job's log and keeps what the summary needs. A task that runs alone has a group of
- * the log; while several run, each line of output names its task.
+ * Turns the runner's events into the job's log and keeps what the summary needs. The output of a task that runs
+ * alone is a group of the log; while several run, each line of output names its task.
  */
 export class Progress {
   readonly #log: JobLog
@@ -28,6 +29,7 @@ export class Progress {
   readonly #running = new Set<string>()
   #grouped: string | null = null
   #place: Place = () => undefined
+  #approvals: ApprovalRecord[] = []
 
   constructor(log: JobLog, annotations: Annotations) {
     this.#log = log
@@ -36,6 +38,17 @@ export class Progress {
 
   place(place: Place): void {
     this.#place = place
+  }
+
+  /** Items that people were asked about before this attempt, and what they said. */
+  asked(approvals: readonly ApprovalRecord[]): void {
+    this.#approvals = [...approvals]
+    for (const { task, resolution } of approvals)
+      if (resolution !== null) this.#log.line(`${task}: ${verdict(resolution)}`)
+  }
+
+  approvals(): ApprovalRecord[] {
+    return this.#approvals
   }
 
   tasks(): TaskLine[] {
@@ -62,12 +75,7 @@ export class Progress {
   #started(task: string, kind: string): void {
     this.#tasks.set(task, { ...this.#line(task), kind, state: 'running' })
     this.#running.add(task)
-    if (this.#running.size > 1) this.close()
-    else {
-      this.#grouped = task
-      this.#log.command(() => startGroup(`${task} (${kind})`))
-      return
-    }
+    this.close()
     this.#log.line(`${task} (${kind}) started`)
   }
 
@@ -93,8 +101,13 @@ export class Progress {
   }
 
   #output(task: string, text: string): void {
-    if (this.#running.size <= 1) this.#log.foreign(text)
-    else this.#log.foreign(text.replace(/^(?=[^\n])/gm, `[${task}] `))
+    if (this.#running.size > 1) {
+      this.#log.foreign(text.replace(/^(?=[^\n])/gm, `[${task}] `))
+      return
+    }
+    if (this.#grouped === null) this.#log.command(() => startGroup(`${task} output`))
+    this.#grouped = task
+    this.#log.foreign(text)
   }
 
   #line(task: string): TaskLine {
@@ -104,4 +117,10 @@ export class Progress {
     this.#tasks.set(task, line)
     return line
   }
+}
+
+/** `approved by alice, bob: reason`. */
+export function verdict({ outcome, by, reason }: Resolution): string {
+  const who = by.length === 0 ? '' : ` by ${by.map(person => person.login).join(', ')}`
+  return `${outcome}${who}${reason === '' ? '' : `: ${reason}`}`
 }

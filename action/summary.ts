@@ -1,7 +1,7 @@
 import { summary } from '@actions/core'
 import type { ApprovalRecord } from '../policy/approval/record.ts'
 import type { Outcome } from './outcome.ts'
-import type { TaskLine } from './progress.ts'
+import { type TaskLine, verdict } from './progress.ts'
 
 /** GitHub takes 1 MiB a step; we stop before (09, Limits). */
 const summaryLimitBytes = 921_600
@@ -20,6 +20,8 @@ const headlines = {
 export interface SummaryFacts {
   document: string
   tasks: TaskLine[]
+  /** Items of earlier pauses of this run, decided. */
+  approvals: ApprovalRecord[]
   /** `installed`, `none` or `not readable`. */
   hostFloor: string
 }
@@ -34,7 +36,7 @@ export async function writeSummary(outcome: Outcome, facts: SummaryFacts): Promi
 export function summaryText(outcome: Outcome, facts: SummaryFacts): string {
   const lines = [
     ...heading(outcome, facts),
-    ...approvals(outcome),
+    ...approvals(outcome, facts),
     ...taskTable(facts.tasks),
     ...outputs(outcome),
     ...proof(outcome, facts),
@@ -60,20 +62,23 @@ function heading({ status, messages, issue }: Outcome, { document }: SummaryFact
   ]
 }
 
-function approvals({ pause }: Outcome): string[] {
-  if (pause === null) return []
-  const row = (item: ApprovalRecord) =>
-    `| ${item.number} | ${escaped(item.task)} | ${escaped(item.tool)} | ${item.risk} | ${escaped(item.resolution?.outcome ?? 'undecided')} | ${escaped(item.reason)} |`
-  const later =
-    pause.later.length === 0 ? [] : ['', `Will be asked later: ${pause.later.map(name => escaped(name)).join(', ')}`]
+function approvals({ pause }: Outcome, { approvals: earlier }: SummaryFacts): string[] {
+  const items = [...earlier, ...(pause?.items ?? [])]
+  if (items.length === 0) return []
+  const until = pause === null ? '' : `, until ${escaped(pause.expiresAt)} (digest ${escaped(pause.shortDigest)})`
+  const row = ({ number, task, tool, risk, resolution, reason }: ApprovalRecord) => {
+    const decision = resolution === null ? 'undecided' : verdict(resolution)
+    return `| ${number} | ${escaped(task)} | ${escaped(tool)} | ${risk} | ${escaped(decision)} | ${escaped(reason)} |`
+  }
+  const later = (pause?.later ?? []).map(task => escaped(task)).join(', ')
   return [
     '',
-    `### Approvals, until ${escaped(pause.expiresAt)} (digest ${escaped(pause.shortDigest)})`,
+    `### Approvals${until}`,
     '',
-    '| # | task | tool | risk | decision | reason |',
+    '| # | task | tool | risk | decision | why it asks |',
     '|---|---|---|---|---|---|',
-    ...pause.items.map(row),
-    ...later,
+    ...items.map(row),
+    ...(later === '' ? [] : ['', `Will be asked later: ${later}`]),
   ]
 }
 

@@ -29,7 +29,12 @@ const outcome = (more: Partial<Outcome> = {}): Outcome => ({
   auditUrl: 'https://agentctl.example/run-1',
   ...more,
 })
-const facts = (tasks: TaskLine[] = [task()]) => ({ document: '.agentctl/release.yaml', tasks, hostFloor: 'none' })
+const facts = (tasks: TaskLine[] = [task()]) => ({
+  document: '.agentctl/release.yaml',
+  tasks,
+  approvals: [],
+  hostFloor: 'none',
+})
 
 describe('the job summary', () => {
   test('tells state, tasks, decisions, durations, issue and chain head', () => {
