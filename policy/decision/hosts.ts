@@ -29,7 +29,7 @@ export function normalizeHostRule(rule: string): HostResult {
 /** Whether a rule covers a host; both in normal form. */
 export function hostRuleMatches(rule: string, host: string): boolean {
   if (!rule.startsWith('*.')) return rule === host
-  return host.endsWith(rule.slice(1)) && host.length > rule.length - 1
+  return host.endsWith(rule.slice(1))
 }
 
 /** Whether everything that `inner` allows, `outer` allows; both rules in normal form. */

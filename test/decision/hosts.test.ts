@@ -16,6 +16,8 @@ describe('host rules', () => {
     ['*.example.com', 'a.b.example.com', true],
     ['*.example.com', 'example.com', false],
     ['*.example.com', 'aexample.com', false],
+    ['*.example.com', 'longer-lookalikeexample.com', false],
+    ['*.example.com', '.example.com', false],
     ['*.example.com', 'a.example.com.evil', false],
     ['example.com', 'a.example.com', false],
     ['bücher.example', 'xn--bcher-kva.example', true],

@@ -94,6 +94,7 @@ describe('no secret survives', () => {
 
   it('where two secrets overlap', () => {
     expect(createRedactor(['abcdef', 'defghi']).text('1abcdefghi2')).toBe('1***2')
+    expect(createRedactor(['abcdefgh', 'bcde']).text('1abcdefgh2')).toBe('1***2')
   })
 
   it('where a secret is made of the mask', () => {
