@@ -1,4 +1,3 @@
-import { mkdirSync } from 'node:fs'
 import type { IncomingMessage } from 'node:http'
 import { join } from 'node:path'
 import type { Hono } from 'hono'
@@ -24,7 +23,6 @@ export interface NodeWorld {
 
 /** The app over ledgers in AGENTCTL_DATA; work that came due while nothing ran is started at once. */
 export function nodeApp(config: NodeConfig, world: NodeWorld): { app: Hono; close: () => Promise<void> } {
-  mkdirSync(config.data, { recursive: true, mode: 0o700 })
   const sql = openNodeSql(join(config.data, 'directory.sqlite'))
   const tables = new DirectoryTables(sql)
   const directory = cachedDirectory(directoryOver(tables), world.clock)
@@ -39,6 +37,7 @@ export function nodeApp(config: NodeConfig, world: NodeWorld): { app: Hono; clos
     addressOf,
   })
   for (const { id, due } of tables.scheduled()) repositories.schedule(id, due)
+  repositories.lookThroughAll()
   return {
     app,
     async close() {

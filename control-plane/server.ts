@@ -40,10 +40,20 @@ async function main(): Promise<void> {
       })
     }
   } catch (error) {
-    if (!(error instanceof ConfigError || error instanceof LedgerError)) throw error
-    process.stderr.write(`agentctl control plane does not start: ${error.message}\n`)
-    process.exitCode = error instanceof ConfigError ? 2 : 5
+    const isConfig = error instanceof ConfigError
+    if (!isConfig && !(error instanceof LedgerError) && portFault(error) === null) throw error
+    process.stderr.write(
+      `agentctl control plane does not start: ${portFault(error) ?? String((error as Error).message)}\n`,
+    )
+    process.exit(isConfig ? 2 : 5)
   }
+}
+
+/** Why the port cannot be had, null where the fault is another. */
+function portFault(error: unknown): string | null {
+  if (!(error instanceof Error && 'code' in error && 'port' in error)) return null
+  if (error.code === 'EADDRINUSE') return `port ${error.port} is taken: set PORT to a free one`
+  return error.code === 'EACCES' ? `port ${error.port} is not allowed: set PORT to one above 1023` : null
 }
 
 if (import.meta.main) await main()

@@ -42,11 +42,11 @@ export function callersOf(dependencies: Dependencies): Callers {
     throw problem(429, 'rate_limited', 'too many requests from this caller: wait a minute', 60)
   }
 
+  // Only what costs a question to GitHub is counted by address: people behind one proxy share theirs.
   const limitAddress = (c: Context) => limit('anonymous', dependencies.addressOf(c.req.raw, c.env))
 
   async function person(c: Context, fresh: boolean): Promise<PersonClaims> {
-    await limitAddress(c)
-    const found = await identify(bearer(c), fresh)
+    const found = await identify(bearer(c), fresh, () => limitAddress(c))
     await limit('person', String(found.id))
     return found
   }
@@ -65,8 +65,9 @@ export function callersOf(dependencies: Dependencies): Callers {
 
   return {
     async job(c) {
-      await limitAddress(c)
-      return verifyJob(bearer(c))
+      const claims = await verifyJob(bearer(c))
+      await limit('job', `repository ${claims.repositoryId}`)
+      return claims
     },
     async lease(c) {
       const token = bearer(c)

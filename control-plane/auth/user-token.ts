@@ -5,8 +5,11 @@ import type { Config } from '../config.ts'
 import { type ProblemError, problem } from '../problem.ts'
 import type { PersonClaims } from './claims.ts'
 
-/** Finds the person behind a GitHub user token. `fresh` asks GitHub now; else an answer of the last 60 s may do. */
-export type IdentifyPerson = (token: string, fresh: boolean) => Promise<PersonClaims>
+/**
+ * Finds the person behind a GitHub user token. `fresh` asks GitHub now; else an answer of the last 60 s may do. `asking` is
+ * called before GitHub is asked and may refuse.
+ */
+export type IdentifyPerson = (token: string, fresh: boolean, asking: () => Promise<void>) => Promise<PersonClaims>
 
 const accountSchema = z.object({ id: z.int(), login: z.string(), type: z.string() })
 const checkSchema = z.object({ user: accountSchema, expires_at: z.string().nullable().optional() })
@@ -19,13 +22,14 @@ const timeoutMs = 10_000
 export function personIdentifier(world: { config: Config; clock: Clock; fetch: typeof globalThis.fetch }) {
   const known = new Map<string, { person: PersonClaims; until: number }>()
 
-  const identify: IdentifyPerson = async (token, fresh) => {
+  const identify: IdentifyPerson = async (token, fresh, asking) => {
     refuseKind(token, world.config)
     const key = sha256(token)
     const now = world.clock.now().getTime()
     const kept = known.get(key)
     if (!fresh && kept !== undefined && now < kept.until) return kept.person
     known.delete(key)
+    await asking()
     const account = isPersonal(token) ? await byPersonalToken(world, token) : await byApplication(world, token, now)
     if (account.type !== 'User') throw problem(403, 'not_a_person', 'only a GitHub user may sign in here')
     const person = { id: account.id, login: account.login }
@@ -62,14 +66,20 @@ async function byApplication({ config, fetch }: World, token: string, now: numbe
     },
     body: JSON.stringify({ access_token: token }),
   })
-  const { user, expires_at: expires } = checkSchema.parse(response)
+  const { user, expires_at: expires } = shaped(checkSchema, response)
   if (typeof expires === 'string' && Date.parse(expires) <= now) throw unauthorised()
   return user
 }
 
 async function byPersonalToken({ config, fetch }: World, token: string) {
   const response = await ask(fetch, `${config.apiUrl}/user`, { headers: { authorization: `Bearer ${token}` } })
-  return accountSchema.parse(response)
+  return shaped(accountSchema, response)
+}
+
+function shaped<Schema extends z.ZodType>(schema: Schema, value: unknown): z.output<Schema> {
+  const parsed = schema.safeParse(value)
+  if (parsed.success) return parsed.data
+  throw unavailable()
 }
 
 type World = { config: Config; fetch: typeof globalThis.fetch }

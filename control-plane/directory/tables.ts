@@ -62,7 +62,7 @@ export class DirectoryTables {
   /** Every repository with work to come and when, for timers after a start. */
   scheduled(): { id: number; due: string }[] {
     return this.#sql
-      .all('SELECT id, due FROM repository WHERE due IS NOT NULL')
+      .all('SELECT id, due FROM repository WHERE due IS NOT NULL ORDER BY due')
       .map(([id, due]) => ({ id: Number(id), due: String(due) }))
   }
 }

@@ -1,3 +1,4 @@
+import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { type NodeSql, openNodeSql } from '../../ledger/index.ts'
 import type { Repositories } from '../dependencies.ts'
@@ -22,6 +23,7 @@ export interface NodeRepositoriesOptions extends Omit<RepositoryWorld, 'sql' | '
 
 // A timer of Node holds at most 2^31 - 1 ms; a longer wait is waited in pieces.
 const longestTimerMs = 2_000_000_000
+const retryAfterFaultMs = 30_000
 
 /** Repositories of this process: one SQLite file each, at most 64 open, and one timer each. */
 export class NodeRepositories implements Repositories {
@@ -54,11 +56,22 @@ export class NodeRepositories implements Repositories {
       () => {
         this.#timers.delete(id)
         if (isLong) this.schedule(id, due)
-        else this.#tick(id)
+        else this.#run(() => this.#tick(id))
       },
       Math.min(Math.max(wait, 0), longestTimerMs),
     )
     this.#timers.set(id, timer)
+  }
+
+  /** Looks through every ledger for work that is due, one after the other: after a start, whatever the last process knew. */
+  lookThroughAll(): void {
+    const files = readdirSync(this.#options.data).flatMap(name => /^(\d+)\.sqlite$/.exec(name)?.[1] ?? [])
+    this.#run(async () => {
+      for (const id of files) {
+        if (this.#closed) return
+        await this.#tick(Number(id))
+      }
+    })
   }
 
   /** Ends the timers, waits for what runs, closes every ledger. */
@@ -71,21 +84,25 @@ export class NodeRepositories implements Repositories {
     this.#open.clear()
   }
 
-  #tick(id: number): void {
-    const ticking = this.get(id)
-      .tick()
-      .catch(error => {
-        const message = error instanceof Error ? error.message : 'unknown'
-        this.#options.log.error('tick.failed', { repository: id, message })
-        this.schedule(id, new Date(this.#options.clock.now().getTime() + 30_000).toISOString())
-      })
-    this.#running.add(ticking)
-    void ticking.finally(() => this.#running.delete(ticking))
+  async #tick(id: number): Promise<void> {
+    try {
+      await this.get(id).tick()
+    } catch (error) {
+      const message = error instanceof Error ? error.message : 'unknown'
+      this.#options.log.error('tick.failed', { repository: id, message })
+      this.schedule(id, new Date(this.#options.clock.now().getTime() + retryAfterFaultMs).toISOString())
+    }
+  }
+
+  /** Work that nobody waits for but `close`. */
+  #run(work: () => Promise<void>): void {
+    const running = work()
+    this.#running.add(running)
+    void running.finally(() => this.#running.delete(running))
   }
 
   async #use<T>(id: number, call: (service: RepositoryService) => Promise<T>): Promise<T> {
     const open = await this.#enter(id)
-    open.held += 1
     try {
       return await call(open.service)
     } finally {
@@ -93,12 +110,14 @@ export class NodeRepositories implements Repositories {
     }
   }
 
+  /** The repository, held in the same step in which it is found, so that nobody closes it in between. */
   async #enter(id: number): Promise<Open> {
     for (;;) {
       const known = this.#open.get(id)
       if (known !== undefined) {
         this.#open.delete(id)
         this.#open.set(id, known)
+        known.held += 1
         return known
       }
       if (this.#open.size < this.#atMost || this.#closeIdle()) break
@@ -107,6 +126,7 @@ export class NodeRepositories implements Repositories {
       await promise
     }
     const open = this.#create(id)
+    open.held += 1
     this.#open.set(id, open)
     return open
   }

@@ -252,7 +252,8 @@ export class RepositoryService implements RepositoryHandle {
 
   tick(): Promise<void> {
     this.#workAgain = true
-    this.#working ??= this.#workLoop()
+    // Begun a moment later, so that the loop cannot be over before it is known to run.
+    this.#working ??= Promise.resolve().then(() => this.#workLoop())
     return this.#working
   }
 

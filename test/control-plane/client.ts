@@ -32,7 +32,7 @@ export class Client {
     const body = options.bytes ?? (options.json === undefined ? null : JSON.stringify(options.json))
     const response = await fetch(`${this.url}${path}`, { method, headers, body, redirect: 'manual' })
     const text = await response.text()
-    const isJson = /json$/.test(response.headers.get('content-type') ?? '')
+    const isJson = /[/+]json(;|$)/.test(response.headers.get('content-type') ?? '')
     return { status: response.status, headers: response.headers, body: isJson ? JSON.parse(text) : text }
   }
 

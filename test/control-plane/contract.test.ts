@@ -455,7 +455,9 @@ describe.each(['node', 'worker'] as const)('the control plane on %s', engine => 
     await client.post(`${path}/runs/${at.run}/commands`, at.token, { epoch: 1, commands: [create()] })
     job.end('failure')
     named.rename('after', github.users.ensure('alice'))
-    await github.until(() => github.deliveries.all.find(({ event }) => event === 'repository'))
+    await github.until(() =>
+      github.deliveries.all.find(({ event, state }) => event === 'repository' && state === 'delivered'),
+    )
     expect(await client.get(`/v1/repos/octo/after/runs/${at.run}`, token('alice'))).toMatchObject({ status: 200 })
 
     const heir = github.repositories.add({
@@ -470,6 +472,28 @@ describe.each(['node', 'worker'] as const)('the control plane on %s', engine => 
     await client.attach(theirs)
     theirs.end('failure')
     expect(await client.get(`${path}/runs/${at.run}`, token('dave'))).toMatchObject({ status: 404 })
+  })
+
+  it('does what fell due while it was down soon after it is up again', async () => {
+    const job = await begin()
+    const at = await client.attach(job)
+    const expiresAt = new Date(Date.now() + 1500)
+    await send(at, create(), move('running'), request(at.run, 'ask'), move('waiting'))
+    await send(at, pauseRun(at.run, id(), expiresAt.toISOString()))
+    job.end('failure')
+    await plane.down()
+    const { promise: expired, resolve } = Promise.withResolvers<void>()
+    setTimeout(resolve, Math.max(0, expiresAt.getTime() - Date.now()))
+    await expired
+    await plane.start()
+    // The stream ends with the run.
+    const headers = { accept: 'text/event-stream' }
+    const live = await client.send('GET', `${base}/runs/${at.run}/events`, { token: token('dave'), headers })
+    expect(String(live.body)).toContain('event: run.')
+    expect((await client.get(`${base}/runs/${at.run}`, token('dave'))).body).toMatchObject({ state: 'denied' })
+    expect((await client.get(`${base}/runs/${at.run}/approvals`, token('dave'))).body).toMatchObject({
+      items: [{ state: 'resolved', items: [{ resolution: { outcome: 'expired' } }] }],
+    })
   })
 
   it('describes itself, with headers that keep browsers out', async () => {
