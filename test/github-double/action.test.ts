@@ -40,6 +40,14 @@ const modes = {
   fail() { process.exitCode = 3 },
   hang() { process.on('SIGINT', () => { console.log('interrupted'); process.exit(130) }); console.log('ready'); setInterval(() => {}, 1000) },
   deaf() { for (const s of ['SIGINT', 'SIGTERM']) process.on(s, () => console.log('heard ' + s)); console.log('ready'); setInterval(() => {}, 1000) },
+  orphan() {
+    const { spawn } = require('node:child_process')
+    for (const clear of [false, true]) {
+      const child = spawn(process.execPath, ['-e', 'setTimeout(() => {}, 60000)'], { detached: true, stdio: 'ignore', ...(clear && { env: {} }) })
+      child.unref()
+      out('GITHUB_OUTPUT', (clear ? 'cleared=' : 'inherited=') + child.pid)
+    }
+  },
   garbage() { out('GITHUB_OUTPUT', 'no equals sign') },
   async token() {
     const answer = await fetch(env.ACTIONS_ID_TOKEN_REQUEST_URL + '&audience=' + encodeURIComponent('https://agentctl.example'),
@@ -155,12 +163,24 @@ test('a cancel interrupts; who does not listen is terminated, then killed', asyn
   }
 })
 
+test('the runner kills what inherited its tracking id, and cannot see what did not', async () => {
+  const run = start('orphan')
+  await run.completed()
+  const { inherited, cleared } = run.action().outputs
+  // Ends what the runner left: the test's own process.
+  process.kill(Number(cleared), 'SIGKILL')
+  expect(run.job().orphans).toEqual([Number(inherited)])
+})
+
 test('a process can be killed at any moment of its life', async () => {
   const run = start('hang', {
     onProcess: process => process.phase === 'main' && process.onOutput(() => process.kill('SIGKILL')),
   })
   await run.completed()
   expect([run.action().signal, run.attempt().conclusion]).toEqual(['SIGKILL', 'failure'])
+  const timed = start('hang', { killAt: ({ phase }) => (phase === 'main' ? 20 : null) })
+  await timed.completed()
+  expect(timed.action().signal).toBe('SIGKILL')
 })
 
 test('a job’s OIDC token verifies by discovery and carries GitHub’s claims; its address ends with the job', async () => {

@@ -170,3 +170,57 @@ test('tokens expire by the double’s clock', async () => {
   now = new Date(now.getTime() + 3_600_000)
   expect(await statusOf(bot.repos.get(at))).toBe(401)
 })
+
+test('who makes too much content in a minute, or too many requests in an hour, is told when to come back', async () => {
+  const { github, repository } = scene
+  const issue = github.openIssue(repository, person('alice'), { title: 'T' })
+  github.limits.settings = { ...github.limits.settings, contentPerMinute: 2, perHour: 8 }
+  const bot = (await scene.installation()).rest
+  const say = (body: string) => bot.issues.createComment({ ...at, issue_number: issue.number, body })
+  await say('1')
+  now = new Date(now.getTime() + 20_000)
+  await say('2')
+  const refused = await say('3').catch((error: unknown) => error)
+  expect(refused).toMatchObject({ status: 403, response: { headers: { 'retry-after': '40' } } })
+  now = new Date(now.getTime() + 40_000)
+  const made = await say('3')
+  expect(made.headers['x-ratelimit-remaining']).toBe('4')
+  for (let i = 0; i < 4; i++) await bot.repos.get(at)
+  const over = await bot.repos.get(at).catch((error: unknown) => error)
+  expect(over).toMatchObject({ status: 403, response: { headers: { 'x-ratelimit-remaining': '0' } } })
+  now = new Date(
+    Number((over as { response: { headers: { [name: string]: string } } }).response.headers['x-ratelimit-reset']) *
+      1000,
+  )
+  expect(issue.comments).toHaveLength(3)
+})
+
+test('a suspended installation’s token is refused, a removed repository’s too', async () => {
+  const { github, repository } = scene
+  repository.set({ private: true })
+  const bot = (await scene.installation()).rest
+  const installation = github.installations.of(repository)
+  if (!installation) throw new Error('not installed')
+  github.installations.suspend(installation, true)
+  expect(await statusOf(bot.repos.get(at))).toBe(403)
+  github.installations.suspend(installation, false)
+  expect(await statusOf(bot.repos.get(at))).toBe(0)
+  github.installations.remove(repository)
+  expect(await statusOf(bot.repos.get(at))).toBe(404)
+  github.installations.delete(installation)
+  expect(await statusOf(bot.repos.get(at))).toBe(401)
+})
+
+test('an issue’s events tell a closing by a commit from one by hand', async () => {
+  const { github, repository } = scene
+  const issue = github.openIssue(repository, person('alice'), { title: 'T' })
+  github.closeIssue(issue, person('bob'))
+  github.reopenIssue(issue, person('alice'))
+  github.closeIssue(issue, person('alice'), repository.head().sha)
+  const { data } = await (await scene.installation()).rest.issues.listEvents({ ...at, issue_number: issue.number })
+  expect(data.map(event => [event.event, event.actor?.login, event.commit_id])).toEqual([
+    ['closed', 'bob', null],
+    ['reopened', 'alice', null],
+    ['closed', 'alice', repository.head().sha],
+  ])
+})

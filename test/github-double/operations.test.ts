@@ -67,6 +67,7 @@ test('every imitated operation is answered as GitHub describes it', async () => 
   await bot.reactions.createForIssue({ ...at, issue_number, content: 'rocket' })
   await bot.reactions.listForIssue({ ...at, issue_number })
   await bot.issues.addLabels({ ...at, issue_number, labels: ['third'] })
+  await bot.issues.listEvents({ ...at, issue_number })
   await bot.issues.listLabelsOnIssue({ ...at, issue_number })
   await bot.issues.addAssignees({ ...at, issue_number, assignees: ['alice', 'nobody'] })
   await bot.issues.createLabel({ ...at, name: 'fourth', color: 'ff0000' })
@@ -80,6 +81,10 @@ test('every imitated operation is answered as GitHub describes it', async () => 
   await bot.repos.getBranch({ ...at, branch: 'main' })
   await bot.git.getRef({ ...at, ref: 'heads/main' })
   await bot.git.getRef({ ...at, ref: 'tags/v1' })
+  repository.tag('v2', { annotated: true })
+  const tagged = (await bot.git.getRef({ ...at, ref: 'tags/v2' })).data.object
+  expect(tagged.type).toBe('tag')
+  expect((await bot.git.getTag({ ...at, tag_sha: tagged.sha })).data.object.sha).toBe(repository.head().sha)
   await bot.repos.listTags(at)
   await bot.repos.listCommits(at)
   await bot.repos.getCommit({ ...at, ref: 'topic' })

@@ -1,4 +1,4 @@
-import { needsAdmin, notByIntegration, notFound, requiresAuthentication } from './errors.ts'
+import { needsAdmin, notByIntegration, notFound, requiresAuthentication, suspended } from './errors.ts'
 import type { Role, User } from './model.ts'
 import type { Teams } from './people.ts'
 import type { Repository } from './repositories.ts'
@@ -44,7 +44,11 @@ export function checkRepository(caller: Caller, repository: Repository, access: 
       throw notByIntegration()
     case 'job':
     case 'installation': {
-      const covered = caller.kind === 'job' ? caller.repository === record.id : covers(caller.repositories, record.id)
+      const covered =
+        caller.kind === 'job'
+          ? caller.repository === record.id
+          : covers(caller.repositories, record.id) && covers(caller.installation.repositories, record.id)
+      if (caller.kind === 'installation' && caller.installation.suspendedAt) throw suspended()
       const reads = access.permission.every(([, level]) => level === 'read')
       if (!covered && (record.private || !reads)) throw record.private ? notFound() : notByIntegration()
       const granted = access.permission.some(([name, level]) => allows(caller.permissions, name, level))

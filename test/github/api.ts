@@ -16,6 +16,7 @@ import {
 } from './errors.ts'
 import type { Faults } from './faults.ts'
 import type { Issues } from './issues.ts'
+import type { RateLimits } from './limits.ts'
 import type { AppRecord, Installation } from './model.ts'
 import type { Operation } from './openapi/operations.ts'
 import type { Validator, Violation } from './openapi/validator.ts'
@@ -40,6 +41,7 @@ export interface Services {
   deliveries: DeliveryLog
   requests: RequestLog
   faults: Faults
+  limits: RateLimits
   validator: Validator
   violations: Violation[]
   /** github.com answers dispatches with the run's id when asked; GHES does not. */
@@ -90,6 +92,8 @@ export const onRepository = (
 
 /** Path parameters whose value may hold slashes. */
 const GREEDY = new Set(['path', 'ref', 'branch', 'basehead'])
+/** Writes that make content, which the secondary limits count. */
+const CONTENT = /\/(issues|comments|labels|statuses|reactions|assignees)(\/|$)/
 const VERSIONS = new Set(['2022-11-28', '2026-03-10'])
 
 /** Serves the routes: fault, authentication, permission, validation of the request, handling, validation of the answer; all logged. */
@@ -128,6 +132,7 @@ export function createApi(services: Services, routes: readonly Route[]): Hono {
     let caller: Caller = { kind: 'anonymous' }
     let answer: { status: number; body?: unknown; headers: { [name: string]: string } }
     let drop = false
+    let rates: { [name: string]: string } = {}
     try {
       if (!request.header('user-agent')) throw needsUserAgent()
       const version = request.header('x-github-api-version')
@@ -150,6 +155,7 @@ export function createApi(services: Services, routes: readonly Route[]): Hono {
         })
       }
       drop = fault?.drop === 'after'
+      rates = services.limits.charge(caller, request.method !== 'GET' && CONTENT.test(path))
       if (!found) {
         // A path that GitHub has and the double lacks must not pass for a missing thing.
         services.violations.push({
@@ -196,7 +202,7 @@ export function createApi(services: Services, routes: readonly Route[]): Hono {
       at: services.world.now(),
     })
     services.world.changed()
-    return drop ? cut(context) : respond(context, answer)
+    return drop ? cut(context) : respond(context, { ...answer, headers: { ...rates, ...answer.headers } })
   })
   return hono
 }
@@ -316,10 +322,6 @@ function respond(
   const etag = text === null || answer.status !== 200 ? null : `W/"${createHash('sha256').update(text).digest('hex')}"`
   const headers = {
     'x-github-request-id': 'DOUB:LE',
-    'x-ratelimit-limit': '5000',
-    'x-ratelimit-remaining': '4999',
-    'x-ratelimit-resource': 'core',
-    'x-ratelimit-reset': String(Math.floor(Date.now() / 1000) + 3600),
     ...(text !== null && { 'content-type': 'application/json; charset=utf-8' }),
     ...(etag && { etag }),
     ...answer.headers,

@@ -36,6 +36,8 @@ export const futureJwt = (): ApiError =>
   new ApiError(401, "'Issued at' claim ('iat') must be an Integer representing the time that the assertion was issued")
 // https://docs.github.com/rest/using-the-rest-api/troubleshooting-the-rest-api: insufficient permissions of an App or job token.
 export const notByIntegration = (): ApiError => new ApiError(403, 'Resource not accessible by integration')
+// https://docs.github.com/apps/maintaining-github-apps/suspending-a-github-app-installation
+export const suspended = (): ApiError => new ApiError(403, 'This installation has been suspended')
 // https://docs.github.com/rest/collaborators/collaborators: as the API answers people without the role that a write needs.
 export const needsAdmin = (): ApiError => new ApiError(403, 'Must have admin rights to Repository.')
 // https://docs.github.com/rest/using-the-rest-api/getting-started-with-the-rest-api: a User-Agent is required.

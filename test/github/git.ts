@@ -14,12 +14,21 @@ interface GitObject {
   bytes: Buffer
 }
 
-const gitObject = (type: 'blob' | 'tree' | 'commit', content: Uint8Array): GitObject => {
+const gitObject = (type: 'blob' | 'tree' | 'commit' | 'tag', content: Uint8Array): GitObject => {
   const bytes = Buffer.concat([Buffer.from(`${type} ${content.length}\0`), content])
   return { sha: createHash('sha1').update(bytes).digest('hex'), bytes }
 }
 
 export const blobSha = (content: Uint8Array): string => gitObject('blob', content).sha
+
+/** The id of an annotated tag on a commit. */
+export const tagSha = (name: string, commit: string, at: Date): string =>
+  gitObject(
+    'tag',
+    Buffer.from(
+      `object ${commit}\ntype commit\ntag ${name}\ntagger double <double@example.com> ${Math.floor(at.getTime() / 1000)} +0000\n\n${name}\n`,
+    ),
+  ).sha
 
 function tree(files: Files): { root: GitObject; objects: GitObject[] } {
   const objects: GitObject[] = []

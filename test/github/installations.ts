@@ -2,6 +2,7 @@ import { covers } from './access.ts'
 import type { AppRecord, Installation, Permissions } from './model.ts'
 import { type Event, installationEvent, installationRepositoriesEvent } from './payloads.ts'
 import type { Repository } from './repositories.ts'
+import type { TokenIssuer } from './tokens.ts'
 import type { World } from './world.ts'
 
 /** Installations of our App: one an account, over selected repositories. */
@@ -9,9 +10,11 @@ export class Installations {
   readonly all: Installation[] = []
   readonly #world: World
   readonly #app: AppRecord
+  readonly #tokens: TokenIssuer
   #emit: (event: Event) => void = () => {}
 
-  constructor(world: World, app: AppRecord) {
+  constructor(world: World, app: AppRecord, tokens: TokenIssuer) {
+    this.#tokens = tokens
     this.#world = world
     this.#app = app
   }
@@ -66,8 +69,9 @@ export class Installations {
     this.#emit(installationRepositoriesEvent(this.#world, 'removed', one, [repository.record], repository.record.owner))
   }
 
-  /** Uninstalls it from the whole account; delivers `installation` deleted first. */
+  /** Uninstalls it from the whole account: delivers `installation` deleted, its tokens end. */
   delete(one: Installation): void {
+    this.#tokens.revokeInstallation(one.id)
     this.#emit(installationEvent(this.#world, 'deleted', one, [], one.account))
     this.all.splice(this.all.indexOf(one), 1)
   }

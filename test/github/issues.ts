@@ -1,6 +1,6 @@
 import type { DeliveryLog } from './deliveries.ts'
 import { ApiError, archived, invalid, issuesDisabled } from './errors.ts'
-import type { AppRecord, Comment, Issue, Label, Reaction, RepositoryRecord, User } from './model.ts'
+import type { AppRecord, Comment, Issue, IssueEvent, Label, Reaction, RepositoryRecord, User } from './model.ts'
 import { commentEvent, issueEvent } from './payloads.ts'
 import { issue as issueBody } from './render/issues.ts'
 import { repository as repositoryBody } from './render/repository.ts'
@@ -17,6 +17,8 @@ export interface IssueChange {
   body?: string | undefined
   state?: 'open' | 'closed' | undefined
   stateReason?: Issue['stateReason'] | undefined
+  /** Commit that closes it, as one whose message says `Fixes #1`. */
+  commit?: string | undefined
   labels?: string[] | undefined
   assignees?: User[] | undefined
 }
@@ -68,6 +70,7 @@ export class Issues {
       lastEditedAt: null,
       editor: null,
       reactions: [],
+      events: [],
       pull: null,
       gone: null,
     }
@@ -83,6 +86,7 @@ export class Issues {
     const changes: { title?: { from: string }; body?: { from: string } } = {}
     if (change.title !== undefined && change.title !== issue.title) {
       changes.title = { from: issue.title }
+      this.#note(issue, by, { event: 'renamed', rename: { from: issue.title, to: change.title } })
       issue.title = change.title
     }
     if (change.body !== undefined && change.body !== issue.body) {
@@ -96,17 +100,36 @@ export class Issues {
     issue.updatedAt = now
     if (changes.title || changes.body) this.#deliveries.emit(issueEvent(this.#world, 'edited', issue, by.user, changes))
     if (change.state !== undefined && change.state !== issue.state)
-      this.#setState(issue, by, change.state, change.stateReason ?? null)
+      this.#setState(issue, by, change.state, change.stateReason ?? null, change.commit ?? null)
     this.#world.changed()
   }
 
-  #setState(issue: Issue, by: Author, state: 'open' | 'closed', reason: Issue['stateReason']): void {
+  #setState(
+    issue: Issue,
+    by: Author,
+    state: 'open' | 'closed',
+    reason: Issue['stateReason'],
+    commit: string | null,
+  ): void {
     const closed = state === 'closed'
     issue.state = state
     issue.stateReason = reason ?? (closed ? 'completed' : 'reopened')
     issue.closedAt = closed ? this.#world.now() : null
     issue.closedBy = closed ? by.user : null
+    this.#note(issue, by, { event: closed ? 'closed' : 'reopened', commit })
     this.#deliveries.emit(issueEvent(this.#world, closed ? 'closed' : 'reopened', issue, by.user))
+  }
+
+  #note(issue: Issue, by: Author, event: Pick<IssueEvent, 'event'> & Partial<IssueEvent>): void {
+    issue.events.push({
+      id: this.#world.id(),
+      actor: by.user,
+      via: by.via,
+      commit: null,
+      rename: null,
+      createdAt: this.#world.now(),
+      ...event,
+    })
   }
 
   /** Gone for good: 410 from then on, its comments 404. */

@@ -107,9 +107,22 @@ export interface Issue {
   lastEditedAt: Date | null
   editor: User | null
   reactions: Reaction[]
+  events: IssueEvent[]
   /** Set where this number is a pull request. */
   pull: Pull | null
   gone: { kind: 'deleted' } | { kind: 'transferred'; to: Issue } | null
+}
+
+/** What the issue's timeline says of state and title. */
+export interface IssueEvent {
+  id: number
+  event: 'closed' | 'reopened' | 'renamed'
+  actor: User
+  via: AppRecord | null
+  /** The commit that closed it by its message, if one did. */
+  commit: string | null
+  rename: { from: string; to: string } | null
+  createdAt: Date
 }
 
 export interface Pull {
@@ -172,7 +185,10 @@ export interface RepositoryRecord {
   issues: Issue[]
   commits: Map<string, Commit>
   branches: Map<string, string>
+  /** Tag name to the commit that it leads to. */
   tags: Map<string, string>
+  /** Annotated tags: name to the id of the tag object in between. */
+  tagObjects: Map<string, string>
   statuses: CommitStatus[]
   nextNumber: number
   createdAt: Date

@@ -1,4 +1,4 @@
-import { makeCommit } from './git.ts'
+import { makeCommit, tagSha } from './git.ts'
 import type { Commit, GitIdentity, Issue, Pull, RepositoryRecord, Role, User, WorkflowRecord } from './model.ts'
 import type { People } from './people.ts'
 import type { Workflow } from './runner/workflow.ts'
@@ -105,8 +105,11 @@ export class Repository {
     return commit
   }
 
-  tag(name: string, sha = this.head().sha): void {
+  /** Sets a tag; an annotated one is an object of its own between name and commit. */
+  tag(name: string, { sha = this.head().sha, annotated = false }: { sha?: string; annotated?: boolean } = {}): void {
     this.record.tags.set(name, sha)
+    if (annotated) this.record.tagObjects.set(name, tagSha(name, sha, this.#world.now()))
+    else this.record.tagObjects.delete(name)
     this.#world.changed()
   }
 
@@ -172,6 +175,7 @@ export class Repository {
       lastEditedAt: null,
       editor: null,
       reactions: [],
+      events: [],
       pull,
       gone: null,
     }
@@ -270,6 +274,7 @@ export class Repositories {
       commits: new Map(),
       branches: new Map(),
       tags: new Map(),
+      tagObjects: new Map(),
       statuses: [],
       nextNumber: 1,
       createdAt: now,

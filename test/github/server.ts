@@ -12,6 +12,7 @@ import { Faults } from './faults.ts'
 import { graphqlRoute } from './graphql/route.ts'
 import { Installations } from './installations.ts'
 import { Issues } from './issues.ts'
+import { RateLimits } from './limits.ts'
 import { Login } from './login.ts'
 import type { AppRecord } from './model.ts'
 import { Oidc } from './oidc.ts'
@@ -54,9 +55,10 @@ export async function startGitHub(options: GitHubOptions = {}): Promise<GitHubDo
   const requests = new RequestLog()
   const faults = new Faults()
   const tokens = new TokenIssuer(world)
+  const limits = new RateLimits(world, options.limits ?? {})
   const { record: app, identity } = makeApp(world, people, tokens, options)
   const actionsApp = makeActionsApp(world, people)
-  const installations = new Installations(world, app)
+  const installations = new Installations(world, app, tokens)
   const deliveries = new DeliveryLog(
     world,
     validator,
@@ -129,6 +131,7 @@ export async function startGitHub(options: GitHubOptions = {}): Promise<GitHubDo
     deliveries,
     requests,
     faults,
+    limits,
     validator,
     violations,
     returnRunDetails: edition === 'github.com',
@@ -172,6 +175,7 @@ export async function startGitHub(options: GitHubOptions = {}): Promise<GitHubDo
     deliveries,
     requests,
     faults,
+    limits,
     runs,
     oidc,
     login,
@@ -180,7 +184,7 @@ export async function startGitHub(options: GitHubOptions = {}): Promise<GitHubDo
     editComment: (comment, body, editor) => issues.editComment(comment, person(editor ?? comment.user), body),
     deleteComment: (comment, by) => issues.deleteComment(comment, by ?? comment.user),
     editIssue: (issue, change, editor) => issues.update(issue, person(editor), change),
-    closeIssue: (issue, by) => issues.update(issue, person(by), { state: 'closed' }),
+    closeIssue: (issue, by, commit) => issues.update(issue, person(by), { state: 'closed', commit }),
     reopenIssue: (issue, by) => issues.update(issue, person(by), { state: 'open' }),
     deleteIssue: (issue, by) => issues.delete(issue, by),
     transferIssue: (issue, to, by) => issues.transfer(issue, to.record, by),

@@ -74,6 +74,13 @@ export class TokenIssuer {
     this.#issued.delete(token)
   }
 
+  /** Ends every token of an installation. */
+  revokeInstallation(id: number): void {
+    for (const [token, { caller }] of this.#issued) {
+      if (caller.kind === 'installation' && caller.installation.id === id) this.#issued.delete(token)
+    }
+  }
+
   /** Ends the token by which this very caller came. */
   revokeCaller(caller: Caller): void {
     for (const [token, issued] of this.#issued) if (issued.caller === caller) this.#issued.delete(token)

@@ -2,6 +2,7 @@ import type { Clock } from '../../policy/ports.ts'
 import type { DeliveryLog } from './deliveries.ts'
 import type { Faults } from './faults.ts'
 import type { Installations } from './installations.ts'
+import type { LimitSettings, RateLimits } from './limits.ts'
 import type { Login } from './login.ts'
 import type { AppRecord, Comment, Issue, User } from './model.ts'
 import type { Oidc } from './oidc.ts'
@@ -20,6 +21,8 @@ export interface GitHubOptions {
   node?: string
   /** Permissions of our App's installations. Default: those that the README asks for. */
   appPermissions?: { [name: string]: 'read' | 'write' }
+  /** Rate limits that differ from GitHub's. */
+  limits?: Partial<LimitSettings>
   /** Jobs that may run at the same time. Default 4. */
   slots?: number
   /** Where workspaces and temps are made. Default: a new directory under the system's temp, removed by close(). */
@@ -65,6 +68,8 @@ export interface GitHubDouble {
   deliveries: DeliveryLog
   requests: RequestLog
   faults: Faults
+  /** Rate limits, GitHub's figures unless set otherwise. */
+  limits: RateLimits
   runs: Runs
   oidc: Oidc
   login: Login
@@ -77,7 +82,8 @@ export interface GitHubDouble {
   deleteComment(comment: Comment, by?: User): void
   /** Changes title or body as `editor`; a changed body sets lastEditedAt. */
   editIssue(issue: Issue, change: { title?: string; body?: string }, editor: User): void
-  closeIssue(issue: Issue, by: User): void
+  /** Closes it as that person, or by a commit that they pushed. */
+  closeIssue(issue: Issue, by: User, commit?: string): void
   reopenIssue(issue: Issue, by: User): void
   deleteIssue(issue: Issue, by: User): void
   transferIssue(issue: Issue, to: Repository, by: User): Issue

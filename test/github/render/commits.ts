@@ -58,13 +58,27 @@ export function branch(world: World, record: RepositoryRecord, name: string, hea
   }
 }
 
-export function gitRef(world: World, record: RepositoryRecord, ref: string, sha: string) {
+export function gitRef(world: World, record: RepositoryRecord, ref: string, sha: string, type: 'commit' | 'tag') {
   const { api } = urls(world, record)
   return {
     ref,
     node_id: `REF_${Buffer.from(ref).toString('base64url')}`,
     url: `${api}/git/${ref}`,
-    object: { sha, type: 'commit', url: `${api}/git/commits/${sha}` },
+    object: { sha, type, url: `${api}/git/${type}s/${sha}` },
+  }
+}
+
+/** GitHub's `git-tag`: the object of an annotated tag. */
+export function gitTag(world: World, record: RepositoryRecord, name: string, sha: string, commit: Commit) {
+  const { api } = urls(world, record)
+  return {
+    node_id: `TA_${sha}`,
+    tag: name,
+    sha,
+    url: `${api}/git/tags/${sha}`,
+    message: name,
+    tagger: { name: 'double', email: 'double@example.com', date: iso(commit.at) },
+    object: { type: 'commit', sha: commit.sha, url: `${api}/git/commits/${commit.sha}` },
   }
 }
 

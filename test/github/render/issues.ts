@@ -1,4 +1,4 @@
-import type { Comment, Issue, Label, Pull, Reaction, RepositoryRecord } from '../model.ts'
+import type { Comment, Issue, IssueEvent, Label, Pull, Reaction, RepositoryRecord } from '../model.ts'
 import { iso, maybeIso, nodeId, type World } from '../world.ts'
 import { maybeIntegration, maybeUser, simpleUser } from './people.ts'
 import { repository } from './repository.ts'
@@ -102,6 +102,23 @@ export function issue(world: World, one: Issue) {
 export function webhookIssue(world: World, one: Issue) {
   const { closed_by: _, ...rest } = issue(world, one)
   return rest
+}
+
+/** GitHub's `state-change-issue-event` and `renamed-issue-event`. */
+export function issueEvent(world: World, of: Issue, one: IssueEvent) {
+  const url = repositoryUrl(world, of.repository)
+  return {
+    id: one.id,
+    node_id: nodeId('IE', one.id),
+    url: `${url}/issues/events/${one.id}`,
+    actor: simpleUser(world, one.actor),
+    event: one.event,
+    commit_id: one.commit,
+    commit_url: one.commit === null ? null : `${url}/commits/${one.commit}`,
+    created_at: iso(one.createdAt),
+    performed_via_github_app: maybeIntegration(world, one.via),
+    ...(one.rename && { rename: one.rename }),
+  }
 }
 
 /** GitHub's `issue-comment`. */

@@ -1,7 +1,7 @@
 import { covers } from '../access.ts'
 import type { Call, Route } from '../api.ts'
 import { deliveryItem } from '../deliveries.ts'
-import { ApiError, badCredentials, notFound } from '../errors.ts'
+import { ApiError, badCredentials, notFound, suspended } from '../errors.ts'
 import type { Installation, Permissions } from '../model.ts'
 import { installation as installationBody, integration, maybeUser } from '../render/people.ts'
 import { repository as repositoryBody } from '../render/repository.ts'
@@ -19,8 +19,7 @@ function findInstallation(call: Call, id: number): Installation {
 function createToken(call: Call) {
   const { services, body } = call
   const one = findInstallation(call, Number(call.params['installation_id']))
-  // https://docs.github.com/apps/maintaining-github-apps/suspending-a-github-app-installation
-  if (one.suspendedAt) throw new ApiError(403, 'This installation has been suspended')
+  if (one.suspendedAt) throw suspended()
   const ids = body['repository_ids'] as number[] | undefined
   const names = body['repositories'] as string[] | undefined
   let repositories = one.repositories

@@ -4,6 +4,7 @@ import { invalid, issueDeleted, moved, needsAdmin, notFound } from '../errors.ts
 import type { Comment, Issue, Reaction, User } from '../model.ts'
 import {
   comment as commentBody,
+  issueEvent as eventBody,
   issue as issueBody,
   label as labelBody,
   reaction as reactionBody,
@@ -223,6 +224,14 @@ export const issueRoutes: readonly Route[] = [
     operation: 'POST /repos/{owner}/{repo}/issues/{issue_number}/reactions',
     access: WRITE,
     handle: call => react(call, findIssue(call)),
+  },
+  {
+    operation: 'GET /repos/{owner}/{repo}/issues/{issue_number}/events',
+    access: READ,
+    handle: call => {
+      const issue = findIssue(call)
+      return { list: issue.events.map(one => eventBody(call.services.world, issue, one)) }
+    },
   },
   {
     operation: 'GET /repos/{owner}/{repo}/issues/{issue_number}/labels',

@@ -2,7 +2,15 @@ import { roleOf } from '../access.ts'
 import { type Call, onRepository, type Route } from '../api.ts'
 import { ApiError, archived, invalid, notFound } from '../errors.ts'
 import type { Commit, CommitStatus } from '../model.ts'
-import { branch, commit as commitBody, contentFile, gitRef, status as statusBody, tag } from '../render/commits.ts'
+import {
+  branch,
+  commit as commitBody,
+  contentFile,
+  gitRef,
+  gitTag,
+  status as statusBody,
+  tag,
+} from '../render/commits.ts'
 import { pullRequest } from '../render/issues.ts'
 import { fullRepository, minimalRepository } from '../render/repository.ts'
 import { author } from './author.ts'
@@ -195,7 +203,30 @@ export const repositoryRoutes: readonly Route[] = [
             ? repository.record.tags.get(name)
             : undefined
       if (sha === undefined) throw notFound()
-      return { status: 200, body: gitRef(services.world, repository.record, `refs/${kind}/${name}`, sha) }
+      const object = kind === 'tags' ? repository.record.tagObjects.get(name) : undefined
+      return {
+        status: 200,
+        body: gitRef(
+          services.world,
+          repository.record,
+          `refs/${kind}/${name}`,
+          object ?? sha,
+          object === undefined ? 'commit' : 'tag',
+        ),
+      }
+    },
+  },
+  {
+    operation: 'GET /repos/{owner}/{repo}/git/tags/{tag_sha}',
+    access: CONTENTS,
+    handle: call => {
+      const { record } = call.repository
+      const [name, sha] = [...record.tagObjects].find(([, object]) => object === call.params['tag_sha']) ?? []
+      if (name === undefined || sha === undefined) throw notFound()
+      return {
+        status: 200,
+        body: gitTag(call.services.world, record, name, sha, resolveRef(call, record.tags.get(name) ?? '')),
+      }
     },
   },
   {

@@ -206,6 +206,7 @@ export function queuedJob(
     workspace: null,
     temp: null,
     runnerName: null,
+    orphans: [],
     carried: false,
   }
 }

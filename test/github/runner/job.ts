@@ -7,6 +7,7 @@ import { type ActionFile, inputEnvironment, readAction } from './action.ts'
 import { commandReader, parseKeyValues } from './commands.ts'
 import { githubContext, jobEnvironment } from './environment.ts'
 import { type Contexts, interpolate } from './expressions.ts'
+import { killOrphans } from './orphans.ts'
 import { runProcess } from './process.ts'
 import type { JobAttempt, WorkflowRun } from './state.ts'
 import type { Annotation, RunContext, RunningProcess, StepConclusion, StepResult } from './step.ts'
@@ -70,7 +71,12 @@ export async function runJob(
     checkout(commit, places.workspace, branch, `${world.serverUrl}/${run.repository.owner.login}/${name}`)
   }
 
-  const base = { ...jobEnvironment(world, run, job, places, ports.oidc), ...ports.extraEnvironment }
+  const trackingId = `github_${randomUUID()}`
+  const base: { [name: string]: string } = {
+    RUNNER_TRACKING_ID: trackingId,
+    ...jobEnvironment(world, run, job, places, ports.oidc),
+    ...ports.extraEnvironment,
+  }
   const fromFiles: { [name: string]: string } = {}
   const extraPath: string[] = []
   const masks = new Set<string>([ports.token, ...(ports.oidc ? [ports.oidc.token] : [])])
@@ -272,6 +278,7 @@ export async function runJob(
     await node(action.post ?? '', 'post', result, { ...environment, ...state }, new AbortController().signal)
     if (before === 'success' && result.conclusion !== 'success') failed = true
   }
+  job.orphans = killOrphans(trackingId)
   if (failed) return 'failure'
   return ports.signal.aborted ? 'cancelled' : 'success'
 }

@@ -40,6 +40,8 @@ export interface StartRun {
   follows?: WorkflowRun
   /** Called with every process of the run as it starts, re-runs included. */
   onProcess?: (process: RunningProcess) => void
+  /** Milliseconds after its start at which a process gets SIGKILL; null lets it live. Asked for every process. */
+  killAt?: (process: RunningProcess) => number | null
 }
 
 /** A started run. */
@@ -97,7 +99,11 @@ export class Runs {
     if (!workflow) throw new Error(`${repository.fullName} has no workflow ${workflowPath}`)
     const run = this.#newRun(repository, workflow, start)
     this.all.push(run)
-    if (start.onProcess) this.#listeners.set(run.id, start.onProcess)
+    this.#listeners.set(run.id, process => {
+      start.onProcess?.(process)
+      const delay = start.killAt?.(process) ?? null
+      if (delay !== null) setTimeout(() => process.kill('SIGKILL'), delay).unref()
+    })
     this.#begin(run, { actor: run.actor, jobs: firstJobs(this.#world, run.id, workflow.definition) })
     return this.handle(run)
   }

@@ -65,6 +65,8 @@ export interface JobAttempt {
   workspace: string | null
   temp: string | null
   runnerName: string | null
+  /** Processes that the runner had to kill at the job's end. */
+  orphans: number[]
   /** Whether the job was carried over from an earlier attempt. */
   carried: boolean
 }
