@@ -155,23 +155,17 @@ describe('fuzz', () => {
   })
 
   it.each(['`', ' ', '>', '<!--', '\n', '```\n', '#', '/approve ', '1 ', '\u200b', '~', '-->'])(
-    'is linear on repeated %j',
+    'does not run away on repeated %j',
     piece => {
-      const time = (length: number) => {
-        const body = `/approve ${piece.repeat(length / piece.length)}`
-        const other = piece.repeat(length / piece.length)
-        const rounds = Array.from({ length: 5 }, () => {
-          const start = performance.now()
-          for (let n = 0; n < 4; n++) {
-            parseComment(body)
-            parseComment(other)
-          }
-          return performance.now() - start
-        })
-        return Math.min(...rounds)
-      }
-      time(2000)
-      expect(time(60_000)).toBeLessThan(Math.max(40, time(6000) * 30))
+      const repeated = piece.repeat(60_000 / piece.length)
+      const rounds = Array.from({ length: 7 }, () => {
+        const start = performance.now()
+        parseComment(`/approve ${repeated}`)
+        parseComment(repeated)
+        return performance.now() - start
+      })
+      // A few milliseconds on an idle machine; the square of 60,000 steps would take seconds.
+      expect(Math.min(...rounds)).toBeLessThan(150)
     },
   )
 })
