@@ -33,11 +33,14 @@ const leaveOut: Plugin = {
 // CommonJS parts of the bundle call `require`, which an ES module has to make for itself.
 const banner = "import{createRequire as makeRequire}from'node:module';const require=makeRequire(import.meta.url);"
 
+/** What dist/ holds: the Action's entry and the command line's. */
+export const entries = { index: 'action/main.ts', cli: 'cli/main.ts' }
+
 /** Builds into a directory; answers what went into each file. */
-export async function bundle(outdir: string): Promise<Metafile> {
+export async function bundle(outdir: string, entryPoints: Record<string, string> = entries): Promise<Metafile> {
   const { metafile } = await build({
     absWorkingDir: root,
-    entryPoints: { index: 'action/main.ts', cli: 'cli/main.ts' },
+    entryPoints,
     outdir,
     bundle: true,
     platform: 'node',

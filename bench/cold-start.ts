@@ -2,7 +2,7 @@ import { execFileSync, spawn } from 'node:child_process'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { bundle } from '../build.ts'
+import { bundle, entries } from '../build.ts'
 import { type BenchRow, median } from './bench.ts'
 
 const rounds = 25
@@ -15,7 +15,7 @@ const taskCount = 10
 export async function bench(): Promise<BenchRow[]> {
   const folder = mkdtempSync(join(tmpdir(), 'agentctl-cold-'))
   try {
-    await bundle(join(folder, 'dist'))
+    await bundle(join(folder, 'dist'), { index: entries.index })
     writeFileSync(join(folder, 'flow.yaml'), document())
     const decided: number[] = []
     const ended: number[] = []

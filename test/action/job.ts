@@ -1,7 +1,8 @@
 import { spawn } from 'node:child_process'
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
+import { bundle, entries } from '../../build.ts'
 
 /** One job attempt as a runner starts it: a workspace, a RUNNER_TEMP and the command files, all new. */
 export interface JobAttempt {
@@ -18,8 +19,6 @@ export interface JobEnd {
   outputs: Record<string, string>
   summary: string
 }
-
-const entry = join(import.meta.dirname, '../../action/main.ts')
 
 export function newJob(
   files: Record<string, string>,
@@ -55,8 +54,12 @@ export function newJob(
   return { workspace, temp, environment, remove: () => rmSync(root, { recursive: true, force: true }) }
 }
 
-/** Runs the Action to its end; `during` may act once a text has come. */
-export async function runJob(job: JobAttempt, during?: { text: string; act: (pid: number) => void }): Promise<JobEnd> {
+/** Runs the Action's entry to its end; `during` may act once a text has come. */
+export async function runJob(
+  entry: string,
+  job: JobAttempt,
+  during?: { text: string; act: (pid: number) => void },
+): Promise<JobEnd> {
   const child = spawn(process.execPath, [entry], { env: job.environment, stdio: ['ignore', 'pipe', 'pipe'] })
   let log = ''
   let acted = false
@@ -86,4 +89,12 @@ export function readOutputs(text: string): Record<string, string> {
     lines.shift()
   }
   return found
+}
+
+/** The Action built into a directory of its own, as `uses:` would find it. */
+export async function builtAction(): Promise<{ folder: string; entry: string; remove(): void }> {
+  const folder = mkdtempSync(join(tmpdir(), 'agentctl-action-'))
+  await bundle(join(folder, 'dist'), { index: entries.index })
+  copyFileSync(join(import.meta.dirname, '../../action.yml'), join(folder, 'action.yml'))
+  return { folder, entry: join(folder, 'dist/index.js'), remove: () => rmSync(folder, { recursive: true }) }
 }

@@ -1,9 +1,15 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterEach, describe, expect, test } from 'vitest'
-import { type JobAttempt, newJob, runJob } from './job.ts'
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { builtAction, type JobAttempt, newJob, runJob } from './job.ts'
 
-/** The Action from source, started as a runner starts it, without a control plane. */
+/** The built Action, started as a runner starts it, without a control plane. */
+let action: Awaited<ReturnType<typeof builtAction>>
+beforeAll(async () => {
+  action = await builtAction()
+})
+afterAll(() => action.remove())
+
 const jobs: JobAttempt[] = []
 afterEach(() => {
   for (const job of jobs.splice(0)) job.remove()
@@ -39,7 +45,7 @@ const shell = (script: string, more = '') =>
 
 test('what is allowed runs: outputs, summary, exit 0', async () => {
   const attempt = job(writing('never'), { inputs: { inputs: '{"text": "given"}' } })
-  const end = await runJob(attempt)
+  const end = await runJob(action.entry, attempt)
   expect(end).toMatchObject({
     exitCode: 0,
     outputs: { status: 'succeeded', 'exit-code': '0', outputs: '{"path":"out/a.txt"}' },
@@ -57,13 +63,13 @@ test('working-directory is the workspace of the run', async () => {
     { workflow: 'flow.yaml', 'working-directory': 'sub' },
   )
   jobs.push(attempt)
-  expect(await runJob(attempt)).toMatchObject({ exitCode: 0 })
+  expect(await runJob(action.entry, attempt)).toMatchObject({ exitCode: 0 })
   expect(existsSync(join(attempt.workspace, 'sub/out/a.txt'))).toBe(true)
 })
 
 test('a pause opens no issue, exits 3 and says that it cannot outlive the job', async () => {
   const attempt = job(writing('mutations'))
-  const end = await runJob(attempt)
+  const end = await runJob(action.entry, attempt)
   expect(end).toMatchObject({
     exitCode: 3,
     outputs: { status: 'paused', 'exit-code': '3', 'approval-issue-number': '' },
@@ -76,6 +82,7 @@ test('a pause opens no issue, exits 3 and says that it cannot outlive the job', 
 
 test('on-pause succeed leaves the step green and warns', async () => {
   const end = await runJob(
+    action.entry,
     job(writing('mutations'), { inputs: { 'on-pause': 'succeed', 'resume-with': 'workflow_dispatch' } }),
   )
   expect(end).toMatchObject({ exitCode: 0, outputs: { status: 'paused', 'exit-code': '3' } })
@@ -84,14 +91,14 @@ test('on-pause succeed leaves the step green and warns', async () => {
 
 test('a denial exits 3 with an annotation at the task’s line', async () => {
   const attempt = job(writing('never', '.github/workflows/x.yml'))
-  const end = await runJob(attempt)
+  const end = await runJob(action.entry, attempt)
   expect(end).toMatchObject({ exitCode: 3, outputs: { status: 'denied' } })
   expect(end.log).toMatch(/::error title=write denied,file=flow\.yaml,line=\d+/)
   expect(existsSync(join(attempt.workspace, '.github'))).toBe(false)
 })
 
 test('a broken document exits 2 with each finding at its line', async () => {
-  const end = await runJob(job(flow('  polcy: {}\n  tasks:\n    - id: a\n      uses: action:missing\n')))
+  const end = await runJob(action.entry, job(flow('  polcy: {}\n  tasks:\n    - id: a\n      uses: action:missing\n')))
   expect(end).toMatchObject({ exitCode: 2, outputs: { status: 'failed', 'exit-code': '2' } })
   expect(end.log).toMatch(/::error title=schema_violation,file=flow\.yaml,line=5/)
   expect(end.summary).toContain('failed')
@@ -99,7 +106,7 @@ test('a broken document exits 2 with each finding at its line', async () => {
 
 test('eleven findings are ten annotations and a line of the log', async () => {
   const tasks = Array.from({ length: 11 }, (_, index) => `    - { id: t${index}, uses: "action:missing" }\n`).join('')
-  const end = await runJob(job(flow(`  tasks:\n${tasks}`)))
+  const end = await runJob(action.entry, job(flow(`  tasks:\n${tasks}`)))
   expect(end.log.match(/^::error /gm)).toHaveLength(10)
   expect(end.log).toMatch(/^error: flow\.yaml:\d+:\d+ /m)
 })
@@ -110,7 +117,7 @@ test.each<[string, Record<string, string>, Record<string, string>, RegExp]>([
   ['no job', {}, { GITHUB_REPOSITORY: '' }, /GITHUB_REPOSITORY/],
   ['no OIDC token', { 'control-plane-url': 'https://x.example' }, {}, /id-token: write/],
 ])('%s: exit 2, named', async (_, inputs, environment, text) => {
-  const end = await runJob(job(writing('never'), { inputs, environment }))
+  const end = await runJob(action.entry, job(writing('never'), { inputs, environment }))
   expect(end).toMatchObject({ exitCode: 2, outputs: { status: 'failed' } })
   expect(end.log).toMatch(text)
 })
@@ -118,6 +125,7 @@ test.each<[string, Record<string, string>, Record<string, string>, RegExp]>([
 describe('what others wrote in the log', () => {
   test('commands in child output are fenced', async () => {
     const end = await runJob(
+      action.entry,
       job(shell('echo "::error::forged"; echo "##[set-env name=A]b"; echo "::set-output name=a::b"')),
     )
     expect(end.exitCode).toBe(0)
@@ -133,7 +141,7 @@ describe('what others wrote in the log', () => {
       'echo "got $CHILD_TOKEN"; echo "$CHILD_TOKEN" | base64; exit 3',
       ', env: { CHILD_TOKEN: { env: JOB_TOKEN } }',
     )
-    const end = await runJob(job(echo, { environment: { JOB_TOKEN: secret } }))
+    const end = await runJob(action.entry, job(echo, { environment: { JOB_TOKEN: secret } }))
     expect(end.exitCode).toBe(4)
     expect(end.log).toContain(`::add-mask::${secret}`)
     const shown = end.log.replaceAll(`::add-mask::${secret}`, '') + end.summary + JSON.stringify(end.outputs)
@@ -142,12 +150,21 @@ describe('what others wrote in the log', () => {
   })
 })
 
+/** No such process, or one that only waits for its new parent to take note. */
+function isGone(pid: number): boolean {
+  try {
+    return /\) [ZX] /.test(readFileSync(`/proc/${pid}/stat`, 'utf8'))
+  } catch {
+    return true
+  }
+}
+
 test.each(['SIGINT', 'SIGTERM', 'SIGHUP'] as const)(
   '%s: the child is gone, the end is recorded, exit 130 within 5 s',
   async signal => {
     const attempt = job(shell('echo started; echo $$ > pid; sleep 600'))
     let sent = 0
-    const end = await runJob(attempt, {
+    const end = await runJob(action.entry, attempt, {
       text: 'run (builtin.shell.exec)',
       act: pid => {
         const ready = setInterval(() => {
@@ -163,14 +180,14 @@ test.each(['SIGINT', 'SIGTERM', 'SIGHUP'] as const)(
     expect(end).toMatchObject({ exitCode: 130, outputs: { status: 'uncertain', 'exit-code': '130' } })
     expect(end.log).toContain('effects reconcile')
     const child = Number(readFileSync(join(attempt.workspace, 'pid'), 'utf8'))
-    expect(() => process.kill(child, 0)).toThrow('ESRCH')
+    expect(isGone(child)).toBe(true)
   },
 )
 
 test.each(['/proc', '/dev/null', '/proc/missing'])(
   'a ledger below %s cannot be written: exit 5, what to do',
   async temp => {
-    const end = await runJob(job(writing('never'), { environment: { RUNNER_TEMP: temp } }))
+    const end = await runJob(action.entry, job(writing('never'), { environment: { RUNNER_TEMP: temp } }))
     expect(end).toMatchObject({ exitCode: 5, outputs: { status: 'failed', 'exit-code': '5' } })
     expect(end.log).toMatch(/RUNNER_TEMP/)
   },
