@@ -9,9 +9,9 @@ export function normalizeHost(text: string): HostResult {
   const bare = isBareIpv6(text) ? `[${text}]` : text
   const fault = hostFault(bare)
   if (fault !== null) return { ok: false, message: fault }
-  const url = URL.parse(`http://${bare}/`)
-  if (url === null) return { ok: false, message: `\`${text}\` is not a host name or IP address` }
-  const host = url.hostname.endsWith('.') ? url.hostname.slice(0, -1) : url.hostname
+  if (!URL.canParse(`http://${bare}/`)) return { ok: false, message: `\`${text}\` is not a host name or IP address` }
+  const { hostname } = new URL(`http://${bare}/`)
+  const host = hostname.endsWith('.') ? hostname.slice(0, -1) : hostname
   if (host === '' || host.split('.').includes('')) return { ok: false, message: `\`${text}\` has an empty label` }
   return { ok: true, host }
 }
