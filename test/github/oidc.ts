@@ -1,6 +1,7 @@
-import { generateKeyPairSync, randomBytes, randomUUID, sign } from 'node:crypto'
+import { randomBytes, randomUUID, sign } from 'node:crypto'
 import { Hono } from 'hono'
 import type { Faults } from './faults.ts'
+import { newRsaPair, type RsaPair, sharedRsaPair } from './keys.ts'
 import { workflowRef } from './runner/environment.ts'
 import type { JobAttempt, WorkflowRun } from './runner/state.ts'
 import type { World } from './world.ts'
@@ -13,7 +14,7 @@ export class Oidc {
   readonly #world: World
   readonly #faults: Faults
   readonly #jobs = new Map<string, { run: WorkflowRun; job: JobAttempt }>()
-  #keys = [newKey()]
+  #keys = [signingKey(sharedRsaPair('oidc'))]
 
   constructor(world: World, faults: Faults) {
     this.#world = world
@@ -37,12 +38,13 @@ export class Oidc {
 
   /** From now on signs with a new key; the old one stays published. */
   rotate(): void {
-    this.#keys = [newKey(), ...this.#keys]
+    this.#keys = [signingKey(newRsaPair()), ...this.#keys]
   }
 
   /** A signed token with these claims changed or added: to test what must be refused. */
   sign(claims: { [name: string]: unknown }): string {
-    const [key = newKey()] = this.#keys
+    const [key] = this.#keys
+    if (!key) throw new Error('unreachable: there is always a key')
     const part = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url')
     const head = `${part({ typ: 'JWT', alg: 'RS256', kid: key.kid, x5t: key.kid })}.${part(claims)}`
     return `${head}.${sign('RSA-SHA256', Buffer.from(head), key.privateKey).toString('base64url')}`
@@ -148,8 +150,7 @@ export class Oidc {
   }
 }
 
-function newKey() {
-  const { privateKey, publicKey } = generateKeyPairSync('rsa', { modulusLength: 2048 })
+function signingKey({ privateKey, publicKey }: RsaPair) {
   const kid = randomUUID().replaceAll('-', '').toUpperCase()
   return {
     kid,

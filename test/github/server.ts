@@ -1,4 +1,3 @@
-import { generateKeyPairSync } from 'node:crypto'
 import { existsSync, mkdtempSync, rmSync } from 'node:fs'
 import type { Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -12,6 +11,7 @@ import { Faults } from './faults.ts'
 import { graphqlRoute } from './graphql/route.ts'
 import { Installations } from './installations.ts'
 import { Issues } from './issues.ts'
+import { sharedRsaPair } from './keys.ts'
 import { RateLimits } from './limits.ts'
 import { Login } from './login.ts'
 import type { AppRecord } from './model.ts'
@@ -219,7 +219,7 @@ function makeApp(
   tokens: TokenIssuer,
   options: GitHubOptions,
 ): { record: AppRecord; identity: AppIdentity } {
-  const { privateKey, publicKey } = generateKeyPairSync('rsa', { modulusLength: 2048 })
+  const { privateKey, publicKey } = sharedRsaPair('app')
   const owner = people.add({ login: 'agentctl-makers', type: 'Organization' })
   const slug = 'agentctl-double'
   const record: AppRecord = {
