@@ -1,21 +1,60 @@
 import { sha256 as hash } from '@noble/hashes/sha2.js'
 import { bytesToHex, utf8ToBytes } from '@noble/hashes/utils.js'
-import serialize from 'canonicalize'
 import type { Json } from './json.ts'
 
 /** 64 lower-case hex digits of a SHA-256. */
 export type Digest = string
 
-/** RFC 8785 text of a JSON value: the one form in which agentctl digests structured data. */
+/**
+ * RFC 8785 text of a JSON value: the one form in which agentctl digests structured data. A field that is undefined counts
+ * as absent. Throws TypeError for what JSON cannot carry: non-finite numbers, lone surrogates, functions.
+ *
+ * ECMAScript's own number and string forms are those of RFC 8785; only the order of keys is left to do.
+ */
 export function canonical(value: Json): string {
-  const text = serialize(value)
-  if (text === undefined) throw new TypeError('only JSON values have a canonical form')
-  return text
+  if (typeof value === 'string') return quote(value)
+  if (typeof value === 'number') {
+    if (Number.isFinite(value)) return String(value === 0 ? 0 : value)
+  } else if (typeof value === 'boolean' || value === null) return String(value)
+  else if (Array.isArray(value)) return canonicalList(value)
+  else if (typeof value === 'object') return canonicalObject(value)
+  throw new TypeError('only JSON values have a canonical form')
+}
+
+function canonicalList(list: Json[]): string {
+  let text = '['
+  for (let at = 0; at < list.length; at++) text += (at === 0 ? '' : ',') + canonical(list[at] ?? null)
+  return `${text}]`
+}
+
+function canonicalObject(object: { [key: string]: Json | undefined }): string {
+  const keys = Object.keys(object)
+  // The default order is by UTF-16 code units, as RFC 8785 wants it.
+  if (keys.length > 1) keys.sort()
+  let text = ''
+  for (const key of keys) {
+    const field = object[key]
+    if (field === undefined) continue
+    text += `${text === '' ? '' : ','}${quote(key)}:${canonical(field)}`
+  }
+  return `{${text}}`
+}
+
+function quote(text: string): string {
+  if (!text.isWellFormed()) throw new TypeError('a lone surrogate has no canonical form')
+  return JSON.stringify(text)
 }
 
 /** SHA-256 of bytes, or of a string's UTF-8 bytes, as lower-case hex. */
 export function sha256(data: string | Uint8Array): Digest {
   return bytesToHex(hash(typeof data === 'string' ? utf8ToBytes(data) : data))
+}
+
+/** SHA-256 of a text that is handed over in parts, so that a large one never stands in memory as a whole. */
+export function sha256OfParts(parts: Iterable<string>): Digest {
+  const state = hash.create()
+  for (const part of parts) state.update(utf8ToBytes(part))
+  return bytesToHex(state.digest())
 }
 
 /** SHA-256 over the canonical form of a JSON value. */

@@ -1,11 +1,53 @@
-import { type Digest, digest } from '../../canonical.ts'
+import { canonical, type Digest, sha256OfParts } from '../../canonical.ts'
 import type { Json } from '../../json.ts'
-import type { Plan, PlanTask } from '../plan.ts'
+import type { Plan, PlanAction, PlanTask } from '../plan.ts'
 
 /** SHA-256 over the canonical plan without its own digest and without the tasks' places in the document. */
 export function planDigest(plan: Plan): Digest {
-  const { planDigest: _, tasks, ...rest } = plan
-  const placeless: { [id: string]: Omit<PlanTask, 'source'> } = {}
-  for (const [id, { source: __, ...task }] of Object.entries(tasks)) placeless[id] = task
-  return digest({ ...rest, tasks: placeless } as unknown as Json)
+  return sha256OfParts(canonicalPlan(plan))
+}
+
+/** What `planDigest` is taken over, in parts; an action that tasks share is written out once and joined in as text. */
+function* canonicalPlan(plan: Plan): Iterable<string> {
+  const { planDigest: _, ...fields } = plan
+  let separator = '{'
+  for (const name of Object.keys(fields).sort() as (keyof typeof fields)[]) {
+    yield `${separator}${JSON.stringify(name)}:`
+    if (name === 'tasks') yield* canonicalTasks(plan.tasks)
+    else yield canonical(plan[name] as unknown as Json)
+    separator = ','
+  }
+  yield '}'
+}
+
+function* canonicalTasks(tasks: Plan['tasks']): Iterable<string> {
+  const actions = new Map<PlanAction, string>()
+  let part = ''
+  let separator = '{'
+  for (const id of Object.keys(tasks).sort()) {
+    const task = tasks[id]
+    if (task === undefined) continue
+    part += `${separator}${JSON.stringify(id)}:${canonicalTask(task, actions)}`
+    separator = ','
+    if (part.length < partCharacters) continue
+    yield part
+    part = ''
+  }
+  yield separator === '{' ? '{}' : `${part}}`
+}
+
+/** Long enough that hashing a part costs more than handing it over. */
+const partCharacters = 65_536
+
+function canonicalTask(task: PlanTask, actions: Map<PlanAction, string>): string {
+  let action = actions.get(task.action)
+  if (action === undefined) {
+    action = canonical(task.action as unknown as Json)
+    actions.set(task.action, action)
+  }
+  let text = `{"action":${action}`
+  for (const name of Object.keys(task).sort() as (keyof PlanTask)[]) {
+    if (name !== 'action' && name !== 'source') text += `,"${name}":${canonical(task[name] as unknown as Json)}`
+  }
+  return `${text}}`
 }

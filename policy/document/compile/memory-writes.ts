@@ -3,6 +3,7 @@ import type { CompiledTask, Work } from './work.ts'
 
 /** Working-memory keys that a task may write: those it declares, and the literal key of its own write. */
 export function memoryWritesOf({ task, action }: CompiledTask): string[] {
+  if (task.memoryWrites === undefined && action?.definition.kind !== 'builtin.memory.write') return []
   const key = literalKey(task.with?.['key'] ?? action?.definition.with?.['key'], action?.definition.kind)
   const keys = new Set(task.memoryWrites ?? [])
   if (key !== null) keys.add(key)

@@ -11,6 +11,7 @@ const taskFeatures = {
   compensate: 'compensation',
   outputSchema: 'checks by JSON Schema',
 } as const
+const taskFields = Object.keys(taskFeatures) as (keyof typeof taskFeatures)[]
 
 /** Reports every feature that is used and not yet built, by name and place; nothing of it is ever ignored. */
 export function reportUnsupported(work: Work): void {
@@ -51,7 +52,7 @@ function reportTask(
   if (task.uses.startsWith('agent:')) report([...path, 'uses'], 'agents', 'value')
   if (task.uses.startsWith('workflow:')) report([...path, 'uses'], 'sub-workflows', 'value')
   if (task.uses === 'router' && task.route === undefined) report([...path, 'uses'], 'routers', 'value')
-  for (const [field, feature] of Object.entries(taskFeatures)) {
-    if (task[field as keyof typeof taskFeatures] !== undefined) report([...path, field], feature)
+  for (const field of taskFields) {
+    if (task[field] !== undefined) report([...path, field], taskFeatures[field])
   }
 }

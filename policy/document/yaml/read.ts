@@ -31,7 +31,7 @@ export function readYaml(text: string): ReadResult {
 class Enough extends Error {}
 
 function refuseText(text: string): YamlFault | null {
-  const bytes = text.length > documentLimits.bytes ? text.length : new TextEncoder().encode(text).length
+  const bytes = utf8Length(text)
   if (bytes > documentLimits.bytes) {
     return fault(
       0,
@@ -53,6 +53,17 @@ function refuseText(text: string): YamlFault | null {
   }
   if (!text.isWellFormed()) return fault(0, 'the document is not well-formed Unicode', 'save the file as UTF-8')
   return null
+}
+
+/** Bytes of the text in UTF-8; more than the limit as soon as it is known to be more. */
+function utf8Length(text: string): number {
+  let bytes = text.length
+  for (let at = 0; at < text.length && bytes <= documentLimits.bytes; at++) {
+    const code = text.charCodeAt(at)
+    // A surrogate pair is two units and four bytes.
+    if (code > 0x7f) bytes += code > 0x7ff && (code < 0xd800 || code > 0xdfff) ? 2 : 1
+  }
+  return bytes
 }
 
 function compose(text: string, faults: YamlFault[]): Document.Parsed | null {
