@@ -141,7 +141,7 @@ export function auditSuite(engine: Engine): void {
         const isBroken = async (changed: string[]) => !(await verifyAudit(changed, head)).ok
         for (const index of exported.keys()) {
           expect(await isBroken(exported.toSpliced(index, 1)), `without line ${index}`).toBe(
-            lacksCheckpointBehind(exported, index) ? false : true,
+            !lacksCheckpointBehind(exported, index),
           )
           expect(await isBroken(exported.toSpliced(index, 0, exported[index] ?? ''))).toBe(true)
           const { salt: _, data: __, ...erased } = parse(exported[index] ?? '')
