@@ -49,7 +49,14 @@ function proposeIssues({ store, clock }: RepositoryContext): string | null {
     if (pause.issue !== null || store.record(pause.run)?.instance == null) continue
     const overdue = inMs({ now: () => new Date(pause.createdAt) }, unregisteredMs)
     if (overdue > now) next = earlier(next, overdue)
-    else store.addOutbox(replacementRow({ run: pause.run, pause: pause.pause }, 0, 'never registered'))
+    else if (!isReplaced(store, pause))
+      store.addOutbox(replacementRow({ run: pause.run, pause: pause.pause }, 0, 'never registered'))
   }
   return next
+}
+
+/** Whether a new issue is wanted already, because the former one is void. */
+function isReplaced(store: RepositoryContext['store'], { run, pause }: { run: string; pause: string }): boolean {
+  const rows = store.outboxRows({ run, limit: 1000 })
+  return rows.some(({ kind, payload }) => kind === 'replacement' && payload['pause'] === pause)
 }

@@ -2,9 +2,9 @@ import { pauseIssueOf } from '../../control-plane/repository/issue.ts'
 import { verifyRegistration } from '../../control-plane/work/index.ts'
 import type { Instance, Requester } from '../../ledger/commands.ts'
 import type { PauseRecord, RunRecord } from '../../ledger/port.ts'
-import type { ApprovalSettings } from '../../policy/approval/record.ts'
+import { type ApprovalSettings, defaultApprovalSettings } from '../../policy/approval/record.ts'
 import type { Issue, RunHandle } from '../github/index.ts'
-import { begin, instanceOf, move, pauseFor, request } from '../ledger/support/commands.ts'
+import { create, instanceOf, move, pauseFor, request } from '../ledger/support/commands.ts'
 import type { World } from './world.ts'
 
 export interface PauseOptions {
@@ -16,6 +16,7 @@ export interface PauseOptions {
   job?: string
   pullRequest?: number
   expiresInSeconds?: number
+  resumeWith?: 'rerun' | 'workflow_dispatch'
 }
 
 export interface Paused {
@@ -56,10 +57,11 @@ export function recordPause(
     pullRequest: options.pullRequest ?? null,
   })
   const behind = options.behind ?? []
-  const run = begin(world.store, [...tasks, ...behind], {
+  const { run, epoch } = world.store.reserve({
     instance,
-    ...(options.settings && { settings: options.settings }),
+    settings: { ...defaultApprovalSettings, ...options.settings },
     requesters: options.requesters ?? [{ id: world.people.owner.id, login: 'owner', role: 'actor' }],
+    parent: null,
   })
   const pause = crypto.randomUUID()
   const expiresAt = new Date(
@@ -68,8 +70,9 @@ export function recordPause(
   world.store.apply(
     {
       run,
-      epoch: 1,
+      epoch,
       commands: [
+        create([...tasks, ...behind], { resumeWith: options.resumeWith ?? 'rerun' }),
         ...tasks.flatMap(({ id }) => [request(run, id, 'ask'), move(id, 'waiting')]),
         pauseFor(
           run,
@@ -112,4 +115,40 @@ export function outcomes(world: World, pause: string): (string | null)[] {
 export function attachAgain(world: World, run: string, workflowRunId: number, attempt: number): boolean {
   const holder = { kind: 'job', workflowRunId, attempt } as const
   return world.store.acquire(run, holder, `job:${workflowRunId}/${attempt}`).taken
+}
+
+/** Jobs of later attempts take the lease of their run and succeed, as a resumed Action does; first attempts pause. */
+export function resumeReruns(world: World): void {
+  world.onJob = ({ attempt, environment }) => {
+    if (attempt > 1) {
+      const workflowRunId = Number(environment['GITHUB_RUN_ID'])
+      for (const { run, instance } of world.store.runs({ state: 'paused', limit: 100 }).items) {
+        if (instance?.workflowRunId === workflowRunId && attachAgain(world, run, workflowRunId, attempt)) return
+      }
+    }
+    throw new Error('paused')
+  }
+}
+
+/** Comments by our App on an issue. */
+export function ownComments(world: World, issue: Issue): string[] {
+  return issue.comments.filter(({ user }) => user.id === world.github.app.botId).map(({ body }) => body)
+}
+
+/** Codes of the notes in a run's chain, oldest first. */
+export function notes(world: World, run: string): string[] {
+  return [...world.store.exportLines(run)]
+    .map(line => JSON.parse(line))
+    .filter(event => event.type === 'note.added')
+    .map(event => event.data.code)
+}
+
+/** Calls that start something: re-runs and dispatches. */
+export function starts(world: World): number {
+  const { requests } = world.github
+  return (
+    requests.count('POST /repos/{owner}/{repo}/actions/jobs/{job_id}/rerun') +
+    requests.count('POST /repos/{owner}/{repo}/actions/runs/{run_id}/rerun-failed-jobs') +
+    requests.count('POST /repos/{owner}/{repo}/actions/workflows/{workflow_id}/dispatches')
+  )
 }

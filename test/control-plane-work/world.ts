@@ -118,11 +118,18 @@ export async function startWorld(options: WorldOptions = {}): Promise<World> {
     '/',
     webhookRoute({ config, clock, repositories: { get: () => service }, directory: directoryOver(tables) }),
   )
+  app.onError(() => new Response('busy', { status: 500 }))
   const server = await listen(app)
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/webhooks/github`
   github.deliveries.addHook({ url, secret })
   const isBusy = () =>
     github.runs.all.some(run => run.attempts.at(-1)?.status !== 'completed') || isDue(store.nextDue(), clock)
+
+  // Any proved delivery or token names the repository; until then there is nothing to work on.
+  const payload = { action: 'renamed' }
+  const receivedAt = clock.now().toISOString()
+  const first = { delivery: 'first', event: 'repository', action: 'renamed', comment: null, payload, receivedAt }
+  await service.deliver({ ...first, repository: name })
 
   const world: World = {
     github,

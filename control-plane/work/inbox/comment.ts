@@ -1,6 +1,8 @@
+import type { PauseRecord } from '../../../ledger/port.ts'
 import { judge, parseComment } from '../../../policy/approval/index.ts'
 import type { RepositoryContext } from '../../repository/context.ts'
 import type { EventPayload } from '../../webhooks/events.ts'
+import { verifyRegistration } from '../registration.ts'
 import { applyVerdict } from '../verdict.ts'
 import { voidIssue } from '../void.ts'
 import { decisionFacts, type FoundComment, issueFacts, personFacts } from './facts.ts'
@@ -24,8 +26,9 @@ export async function workComment(
   action: string,
   payload: CommentPayload,
 ): Promise<InboxOutcome> {
-  const pause = context.store.pauseByIssue(payload.issue.number)
-  if (pause === null || pause.issue?.id !== payload.issue.id) return done('not_our_issue')
+  const found = await registeredPause(context, action, payload)
+  if ('kind' in found) return found
+  const pause = found
   const { author, sender, event, isLate } = readPayload(action, payload)
   if (event === 'deleted') return noteChange(context, pause, payload, 'comment_deleted')
   const self = await context.github.self()
@@ -51,6 +54,27 @@ export async function workComment(
     if (judged !== 'stale') return judged
   }
   return again('the pause kept changing while GitHub was asked')
+}
+
+/**
+ * The pause that the comment's issue is registered for. A command on an issue that its job opened and did not register
+ * makes us register it, where it shows what it must: the word of whoever was quick is not lost.
+ */
+async function registeredPause(
+  context: RepositoryContext,
+  action: string,
+  { issue, comment }: CommentPayload,
+): Promise<PauseRecord | InboxOutcome> {
+  const { store } = context
+  const registered = store.pauseByIssue(issue.number)
+  if (registered !== null) return registered.issue?.id === issue.id ? registered : done('not_our_issue')
+  const claimed = issue.marker === null ? null : store.pause(issue.marker)
+  const isWaiting = claimed !== null && claimed.state === 'open' && claimed.issue === null
+  const isCommand = comment.body === null || parseComment(comment.body) !== null
+  if (!isWaiting || !isCommand || action !== 'created') return done('not_our_issue')
+  const answer = await verifyRegistration(context, claimed.run, claimed.pause, issue.number)
+  if (!answer.ok && answer.refusal.status === 503) return again(answer.refusal.message)
+  return store.pauseByIssue(issue.number) ?? done('not_our_issue')
 }
 
 async function judgeComment(

@@ -44,12 +44,16 @@ async function start(
   const choice = chooseRedispatch(facts.value)
   if (isOver(context, record)) return done()
   switch (choice.kind) {
-    case 'wait':
-      noteOn(context, record, row, `${choice.reason}`)
-      return wait(inMs(context.clock, lookAgainMs), { note: choice.reason })
-    case 'nothing':
-      noteOn(context, record, row, choice.reason)
-      return done({ note: `${choice.reason} ${choice.remedy}`.trim(), nothing: choice.code })
+    case 'wait': {
+      const note = `${choice.job} still runs. ${choice.reason}.`
+      noteOn(context, record, row, note)
+      return wait(inMs(context.clock, lookAgainMs), { note })
+    }
+    case 'nothing': {
+      const note = `${choice.reason}. By hand: ${choice.remedy}.`
+      noteOn(context, record, row, note)
+      return done({ note, nothing: choice.code })
+    }
     default:
       return ask(context, record, instance, row, choice, facts.value.workflowRun.attempt)
   }
