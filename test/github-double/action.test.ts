@@ -124,6 +124,28 @@ test('the action gets what a runner gives, and its files and commands are read',
   expect(step.log).toContain('post saw behind')
 })
 
+test('GHES knows no job.check_run_id and no run details', async () => {
+  const ghes = await stage({ action: directory, edition: 'ghes' })
+  const { github, repository } = ghes
+  repository.addWorkflow(plainWorkflow({ tiny: { steps: [{ id: 'it', uses: 'agentctl', with: { mode: 'tell' } }] } }))
+  const run = github.startRun(repository, 'plain.yml', { actor: 'bob' })
+  await run.completed()
+  expect(JSON.parse(run.action().outputs['environment'] ?? '{}')).toMatchObject({
+    'INPUT_JOB-ID': '',
+    INPUT_MATRIX: 'null',
+  })
+  const bot = await ghes.installation()
+  const answer = await bot.rest.actions.createWorkflowDispatch({
+    owner: 'acme',
+    repo: 'shop',
+    workflow_id: 'plain.yml',
+    ref: 'main',
+    return_run_details: true,
+  })
+  expect(answer.status).toBe(204)
+  await github.close()
+})
+
 test('an exit code is the step’s, and fails the job', async () => {
   const run = start('fail')
   await run.completed()

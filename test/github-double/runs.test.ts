@@ -248,4 +248,8 @@ test('a pull request from a fork runs the fork’s commit with a read-only token
   await run.completed()
   expect(seen).toEqual({ oidc: undefined, ref: `refs/pull/${pull.number}/merge`, head: 'evil', write: 403, read: 0 })
   expect(existsSync(`${run.job('j').workspace}/evil.txt`)).toBe(true)
+  const head = execFileSync('git', ['-C', run.job('j').workspace ?? '', 'rev-parse', 'HEAD'], {
+    encoding: 'utf8',
+  }).trim()
+  expect([head, run.run.sha === run.run.headSha, run.run.headSha]).toEqual([run.run.sha, false, pull.pull.head.sha])
 })

@@ -1,7 +1,7 @@
 import { needsAdmin, notByIntegration, notFound, requiresAuthentication, suspended } from './errors.ts'
 import type { Role, User } from './model.ts'
 import type { Teams } from './people.ts'
-import type { Repository } from './repositories.ts'
+import type { Repository } from './repository.ts'
 import type { Caller } from './tokens.ts'
 
 /** What an operation on a repository asks of its caller. */

@@ -1,7 +1,7 @@
 import { covers } from './access.ts'
 import type { AppRecord, Installation, Permissions } from './model.ts'
 import { type Event, installationEvent, installationRepositoriesEvent } from './payloads.ts'
-import type { Repository } from './repositories.ts'
+import type { Repository } from './repository.ts'
 import type { TokenIssuer } from './tokens.ts'
 import type { World } from './world.ts'
 

@@ -13,10 +13,12 @@ const LIFETIME_SECONDS = 300
 export class Oidc {
   readonly #world: World
   readonly #faults: Faults
+  readonly #edition: 'github.com' | 'ghes'
   readonly #jobs = new Map<string, { run: WorkflowRun; job: JobAttempt }>()
   #keys = [signingKey(sharedRsaPair('oidc'))]
 
-  constructor(world: World, faults: Faults) {
+  constructor(world: World, faults: Faults, edition: 'github.com' | 'ghes') {
+    this.#edition = edition
     this.#world = world
     this.#faults = faults
   }
@@ -67,7 +69,7 @@ export class Oidc {
       sub: `repo:${full}:${subject}`,
       aud: audience,
       ref: run.ref,
-      sha: run.headSha,
+      sha: run.sha,
       repository: full,
       repository_owner: repository.owner.login,
       repository_owner_id: String(repository.owner.id),
@@ -85,11 +87,11 @@ export class Oidc {
       ref_protected: 'false',
       ref_type: run.ref.startsWith('refs/tags/') ? 'tag' : 'branch',
       workflow_ref: workflowRef(run),
-      workflow_sha: run.headSha,
+      workflow_sha: run.sha,
       job_workflow_ref: workflowRef(run),
-      job_workflow_sha: run.headSha,
+      job_workflow_sha: run.sha,
       runner_environment: 'self-hosted',
-      check_run_id: String(job.id),
+      ...(this.#edition === 'github.com' && { check_run_id: String(job.id) }),
       ...(environment !== undefined && { environment }),
       iss: this.issuer,
       nbf: now - 5,

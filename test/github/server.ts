@@ -5,7 +5,8 @@ import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { serve } from '@hono/node-server'
 import { Hono } from 'hono'
-import { createApi, type Services } from './api.ts'
+import { createApi } from './api.ts'
+import type { Services } from './call.ts'
 import { DeliveryLog } from './deliveries.ts'
 import { Faults } from './faults.ts'
 import { graphqlRoute } from './graphql/route.ts'
@@ -50,6 +51,7 @@ export async function startGitHub(options: GitHubOptions = {}): Promise<GitHubDo
   const validator = await loadValidator()
   const world = new World(options.clock ?? { now: () => new Date() })
   const violations: Violation[] = []
+  const edition = options.edition ?? 'github.com'
   const people = new People(world)
   const teams = new Teams(world, people)
   const requests = new RequestLog()
@@ -73,9 +75,8 @@ export async function startGitHub(options: GitHubOptions = {}): Promise<GitHubDo
       deliveries.emit(repositoryEvent(world, 'renamed', record, by, { repository: { name: { from } } })),
   })
   const issues = new Issues(world, deliveries)
-  const oidc = new Oidc(world, faults)
+  const oidc = new Oidc(world, faults, edition)
   const directory = options.directory ?? mkdtempSync(join(tmpdir(), 'github-double-'))
-  const edition = options.edition ?? 'github.com'
   const workflowOf = (run: { repository: { id: number }; workflow: { id: number } }) =>
     repositories.byId(run.repository.id)?.workflows.find(one => one.id === run.workflow.id)
 

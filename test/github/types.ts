@@ -8,9 +8,11 @@ import type { AppRecord, Comment, Issue, User } from './model.ts'
 import type { Oidc } from './oidc.ts'
 import type { Violation } from './openapi/validator.ts'
 import type { People, Teams } from './people.ts'
-import type { Repositories, Repository } from './repositories.ts'
+import type { Repositories } from './repositories.ts'
+import type { Repository } from './repository.ts'
 import type { RequestLog } from './requests.ts'
-import type { RunHandle, Runs, StartRun } from './runner/runs.ts'
+import type { RunHandle } from './runner/handle.ts'
+import type { Runs, StartRun } from './runner/runs.ts'
 import type { TokenIssuer } from './tokens.ts'
 
 export interface GitHubOptions {

@@ -1,8 +1,8 @@
 import { checkRepository } from '../access.ts'
-import type { Services } from '../api.ts'
+import type { Services } from '../call.ts'
 import type { Comment, Issue, User } from '../model.ts'
 import { issue as issueBody } from '../render/issues.ts'
-import type { Repository } from '../repositories.ts'
+import type { Repository } from '../repository.ts'
 import type { Caller } from '../tokens.ts'
 import { iso, maybeIso, nodeId } from '../world.ts'
 

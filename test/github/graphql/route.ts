@@ -1,6 +1,7 @@
 import { execute, parse, validate } from 'graphql'
 import { Hono } from 'hono'
-import { cut, type Services } from '../api.ts'
+import { cut } from '../answer.ts'
+import type { Services } from '../call.ts'
 import { ApiError, needsUserAgent, notByIntegration, requiresAuthentication } from '../errors.ts'
 import { type Caller, describeCaller } from '../tokens.ts'
 import { resolvers } from './resolve.ts'

@@ -1,4 +1,4 @@
-import { type Call, onRepository, type Route } from '../api.ts'
+import { type Call, onRepository, type Route } from '../call.ts'
 import { notFound } from '../errors.ts'
 import type { WorkflowRecord } from '../model.ts'
 import { job as jobBody, workflow as workflowBody, workflowRun } from '../render/actions.ts'

@@ -1,5 +1,5 @@
 import { covers } from '../access.ts'
-import type { Call, Route } from '../api.ts'
+import type { Call, Route } from '../call.ts'
 import { deliveryItem } from '../deliveries.ts'
 import { ApiError, badCredentials, notFound, suspended } from '../errors.ts'
 import type { Installation, Permissions } from '../model.ts'

@@ -1,5 +1,5 @@
 import { roleOf } from '../access.ts'
-import { type Call, onRepository, type Route } from '../api.ts'
+import { type Call, onRepository, type Route } from '../call.ts'
 import { invalid, issueDeleted, moved, needsAdmin, notFound } from '../errors.ts'
 import type { Comment, Issue, Reaction, User } from '../model.ts'
 import {

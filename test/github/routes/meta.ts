@@ -1,4 +1,4 @@
-import type { Route } from '../api.ts'
+import type { Route } from '../call.ts'
 import { notFound } from '../errors.ts'
 
 export const metaRoutes: readonly Route[] = [

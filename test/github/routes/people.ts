@@ -1,5 +1,5 @@
 import { roleOf } from '../access.ts'
-import { onRepository, type Route } from '../api.ts'
+import { onRepository, type Route } from '../call.ts'
 import { notFound } from '../errors.ts'
 import { publicUser, simpleUser, teamFull } from '../render/people.ts'
 

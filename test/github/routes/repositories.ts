@@ -1,5 +1,5 @@
 import { roleOf } from '../access.ts'
-import { type Call, onRepository, type Route } from '../api.ts'
+import { type Call, onRepository, type Route } from '../call.ts'
 import { ApiError, archived, invalid, notFound } from '../errors.ts'
 import type { Commit, CommitStatus } from '../model.ts'
 import {

@@ -35,11 +35,11 @@ export function githubContext(world: World, run: WorkflowRun, job: JobAttempt, t
     run_id: String(run.id),
     run_number: String(run.number),
     server_url: world.serverUrl,
-    sha: run.headSha,
+    sha: run.sha,
     triggering_actor: run.attempts.find(a => a.number === job.attempt)?.triggeringActor.login ?? run.actor.login,
     workflow: run.workflow.name,
     workflow_ref: workflowRef(run),
-    workflow_sha: run.headSha,
+    workflow_sha: run.sha,
   }
 }
 

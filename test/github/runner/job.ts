@@ -1,16 +1,14 @@
 import { randomUUID } from 'node:crypto'
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
-import { checkout } from '../git.ts'
 import type { World } from '../world.ts'
 import { type ActionFile, inputEnvironment, readAction } from './action.ts'
-import { commandReader, parseKeyValues } from './commands.ts'
+import { type Shared, type StepWork, withCommandFiles } from './command-files.ts'
 import { githubContext, jobEnvironment } from './environment.ts'
 import { type Contexts, interpolate } from './expressions.ts'
 import { killOrphans } from './orphans.ts'
+import { preparePlaces } from './places.ts'
 import { runProcess } from './process.ts'
 import type { JobAttempt, WorkflowRun } from './state.ts'
-import type { Annotation, RunContext, RunningProcess, StepConclusion, StepResult } from './step.ts'
+import type { RunContext, RunningProcess, StepConclusion, StepResult } from './step.ts'
 import type { Step } from './workflow.ts'
 
 /** What a job needs from outside itself. */
@@ -43,43 +41,20 @@ export async function runJob(
   ports: JobPorts,
 ): Promise<'success' | 'failure' | 'cancelled'> {
   const { world } = ports
-  const root = join(ports.directory, `job-${job.id}`)
-  const name = run.repository.name
-  const places = {
-    workspace: join(root, '_work', name, name),
-    temp: join(root, '_temp'),
-    tools: join(root, '_tool'),
-    home: join(root, 'home'),
-    eventPath: join(root, '_temp', '_github_workflow', 'event.json'),
-  }
-  for (const directory of [
-    places.workspace,
-    places.tools,
-    places.home,
-    join(places.temp, '_github_workflow'),
-    join(places.temp, '_runner_file_commands'),
-  ]) {
-    mkdirSync(directory, { recursive: true })
-  }
-  writeFileSync(places.eventPath, JSON.stringify(run.payload))
-  job.workspace = places.workspace
-  job.temp = places.temp
-  const commit = run.repository.commits.get(run.headSha) ?? run.headRepository.commits.get(run.headSha)
-  if (!commit) throw new Error(`run ${run.id}: commit ${run.headSha} is gone`)
-  if (job.definition.checkout !== false) {
-    const branch = run.ref.startsWith('refs/heads/') ? run.ref.slice('refs/heads/'.length) : null
-    checkout(commit, places.workspace, branch, `${world.serverUrl}/${run.repository.owner.login}/${name}`)
-  }
-
+  const places = preparePlaces(world, run, job, ports.directory)
   const trackingId = `github_${randomUUID()}`
   const base: { [name: string]: string } = {
     RUNNER_TRACKING_ID: trackingId,
     ...jobEnvironment(world, run, job, places, ports.oidc),
     ...ports.extraEnvironment,
   }
-  const fromFiles: { [name: string]: string } = {}
-  const extraPath: string[] = []
-  const masks = new Set<string>([ports.token, ...(ports.oidc ? [ports.oidc.token] : [])])
+  const shared: Shared = {
+    world,
+    temp: places.temp,
+    masks: new Set([ports.token, ...(ports.oidc ? [ports.oidc.token] : [])]),
+    environment: {},
+    path: [],
+  }
   const finished: { [id: string]: { outputs: { [name: string]: string }; outcome: StepConclusion } } = {}
   const posts: Post[] = []
   let failed = false
@@ -91,7 +66,7 @@ export async function runJob(
     inputs: run.inputs,
     steps: finished,
     needs: ports.needs,
-    env: { ...job.definition.env, ...fromFiles },
+    env: { ...job.definition.env, ...shared.environment },
     runner: { os: base['RUNNER_OS'], temp: places.temp },
   })
 
@@ -109,62 +84,15 @@ export async function runJob(
     const interpolated = Object.entries(declared).map(([key, value]) => [key, interpolate(value, contexts())] as const)
     return {
       ...base,
-      ...fromFiles,
+      ...shared.environment,
       ...Object.fromEntries(interpolated),
-      PATH: [...extraPath, base['PATH'] ?? ''].join(':'),
+      PATH: [...shared.path, base['PATH'] ?? ''].join(':'),
       GITHUB_ACTION: id,
       ...('uses' in step && { GITHUB_ACTION_REPOSITORY: 'org/agentctl', GITHUB_ACTION_REF: 'v1' }),
     }
   }
 
-  /** Runs `work` with its own set of command files and reads them afterwards. */
-  const withFiles = async (
-    result: StepResult,
-    work: (files: { [name: string]: string }, output: (text: string) => void) => Promise<StepConclusion>,
-  ): Promise<void> => {
-    const directory = join(places.temp, '_runner_file_commands')
-    const key = randomUUID()
-    const files = {
-      GITHUB_OUTPUT: join(directory, `set_output_${key}`),
-      GITHUB_ENV: join(directory, `set_env_${key}`),
-      GITHUB_PATH: join(directory, `add_path_${key}`),
-      GITHUB_STATE: join(directory, `save_state_${key}`),
-      GITHUB_STEP_SUMMARY: join(directory, `step_summary_${key}`),
-    }
-    for (const file of Object.values(files)) writeFileSync(file, '')
-    const annotate = (annotation: Annotation) => result.annotations.push(annotation)
-    const read = commandReader({ annotation: annotate, mask: value => void (value !== '' && masks.add(value)) })
-    let pending = ''
-    const output = (text: string) => {
-      result.raw += text
-      const lines = (pending + text).split('\n')
-      pending = lines.pop() ?? ''
-      for (const line of lines) read(line.replace(/\r$/, ''))
-    }
-    let conclusion = await work(files, output)
-    if (pending !== '') read(pending)
-    try {
-      result.outputs = { ...result.outputs, ...parseKeyValues(readFileSync(files.GITHUB_OUTPUT, 'utf8')) }
-      result.state = { ...result.state, ...parseKeyValues(readFileSync(files.GITHUB_STATE, 'utf8')) }
-      Object.assign(fromFiles, parseKeyValues(readFileSync(files.GITHUB_ENV, 'utf8')))
-      extraPath.unshift(...readFileSync(files.GITHUB_PATH, 'utf8').split('\n').filter(Boolean))
-    } catch (error) {
-      annotate({ level: 'error', message: `Unable to process file command successfully. ${(error as Error).message}` })
-      conclusion = 'failure'
-    }
-    const summary = readFileSync(files.GITHUB_STEP_SUMMARY, 'utf8')
-    if (Buffer.byteLength(summary) <= 1024 * 1024) result.summary += summary
-    else {
-      const message = `$GITHUB_STEP_SUMMARY upload aborted, supports content up to a size of 1024k, got ${Math.ceil(summary.length / 1024)}k.`
-      annotate({ level: 'error', message })
-    }
-    if (result.conclusion === 'success') result.conclusion = conclusion
-    result.log = [...masks]
-      .sort((a, b) => b.length - a.length)
-      .reduce((text, mask) => text.replaceAll(mask, '***'), result.raw)
-    result.completedAt = world.now()
-    world.changed()
-  }
+  const withFiles = (result: StepResult, work: StepWork) => withCommandFiles(result, shared, work)
 
   const node = async (
     script: string,
@@ -246,24 +174,7 @@ export async function runJob(
 
   for (const [number, step] of job.definition.steps.entries()) {
     const id = stepId(step)
-    const now = world.now()
-    const result: StepResult = {
-      id,
-      kind: 'uses' in step ? 'action' : 'script',
-      name: step.name ?? ('uses' in step ? 'Run org/agentctl@v1' : 'Run script'),
-      number: number + 1,
-      conclusion: 'success',
-      exitCode: null,
-      signal: null,
-      outputs: {},
-      state: {},
-      summary: '',
-      annotations: [],
-      log: '',
-      raw: '',
-      startedAt: now,
-      completedAt: now,
-    }
+    const result = newResult(id, step, number + 1, world.now())
     if (wanted(step.if, failed, ports.signal.aborted)) await perform(step, id, result)
     else result.conclusion = 'skipped'
     job.steps.push(result)
@@ -283,6 +194,27 @@ export async function runJob(
   return ports.signal.aborted ? 'cancelled' : 'success'
 }
 
+function newResult(id: string, step: Step, number: number, now: Date): StepResult {
+  return {
+    id,
+    kind: 'uses' in step ? 'action' : 'script',
+    name: step.name ?? ('uses' in step ? 'Run org/agentctl@v1' : 'Run script'),
+    number,
+    conclusion: 'success',
+    exitCode: null,
+    signal: null,
+    outputs: {},
+    state: {},
+    summary: '',
+    annotations: [],
+    log: '',
+    raw: '',
+    startedAt: now,
+    completedAt: now,
+  }
+}
+
+/** Whether a step or job runs, by its `if` and what came before. */
 export function wanted(condition: Step['if'], failed: boolean, cancelled: boolean): boolean {
   if (condition === 'always()') return true
   if (cancelled) return false

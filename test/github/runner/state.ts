@@ -17,7 +17,10 @@ export interface WorkflowRun {
   /** `refs/heads/main`, `refs/tags/v1`, `refs/pull/1/merge`. */
   ref: string
   headBranch: string | null
+  /** The head's commit, as the API shows it. */
   headSha: string
+  /** GITHUB_SHA: the head's commit, or a pull request's merge commit. */
+  sha: string
   headRepository: RepositoryRecord
   headRef: string
   baseRef: string
