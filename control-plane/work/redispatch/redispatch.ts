@@ -141,12 +141,13 @@ async function watch(
   if (isOver(context, record)) return done()
   const hasBegun = run.value.attempt >= started.attempt
   if (hasBegun && run.value.status !== 'completed') return wait(inMs(clock, lookAgainMs))
-  const tries = Number(row.payload['tries'] ?? 0) + 1
+  // Outages count as attempts too, but not as tries; a row that a person puts back starts anew.
+  const tries = (row.attempts === 0 ? 0 : Number(row.payload['tries'] ?? 0)) + 1
   const error = hasBegun
     ? `attempt ${run.value.attempt} of workflow run ${run.value.id} ended (${run.value.conclusion ?? 'no conclusion'}) without resuming`
     : `workflow run ${run.value.id} was not re-run though GitHub was asked to`
   noteOn(context, record, row, error)
-  return failed(error, { started: null, tries, note: error }, startTries)
+  return failed(error, { started: null, tries, note: error }, tries < startTries ? Number.POSITIVE_INFINITY : 0)
 }
 
 /** A server that does not say which run a dispatch started: nobody may take the lease by it, so people are told. */
