@@ -92,3 +92,15 @@ export const secondaryLimit = (retryAfter: number, status: 403 | 429 = 403): Api
   new ApiError(status, 'You have exceeded a secondary rate limit. Please wait a few minutes before you try again.', {
     headers: { 'retry-after': String(retryAfter) },
   })
+// https://docs.github.com/rest/issues/comments: 403 on a locked conversation; text as probot/lock issue threads quote it.
+export const locked = (): ApiError => new ApiError(403, 'Unable to create comment because issue is locked.')
+// https://docs.github.com/rest/commits/statuses and /commits: 422 for a well-formed id that names no commit.
+export const noCommit = (sha: string): ApiError => new ApiError(422, `No commit found for SHA: ${sha}`)
+// https://docs.github.com/rest/apps/apps#create-an-installation-access-token-for-an-app: 422 for what the installation lacks.
+export const repositoryNotAccessible = (): ApiError =>
+  new ApiError(
+    422,
+    'There is at least one repository that does not exist or is not accessible to the parent installation.',
+  )
+export const permissionNotGranted = (): ApiError =>
+  new ApiError(422, 'The permissions requested are not granted to this installation.')

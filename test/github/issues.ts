@@ -1,5 +1,5 @@
 import type { DeliveryLog } from './deliveries.ts'
-import { ApiError, archived, invalid, issuesDisabled } from './errors.ts'
+import { archived, invalid, issuesDisabled, locked } from './errors.ts'
 import type { AppRecord, Comment, Issue, IssueEvent, Label, Reaction, RepositoryRecord, User } from './model.ts'
 import { commentEvent, issueEvent } from './payloads.ts'
 import { issue as issueBody } from './render/issues.ts'
@@ -159,7 +159,7 @@ export class Issues {
 
   comment(issue: Issue, author: Author, body: string): Comment {
     writable(issue.repository)
-    if (issue.locked) throw new ApiError(403, 'Unable to create comment because issue is locked.')
+    if (issue.locked) throw locked()
     checkBody('IssueComment', body)
     if (body.trim() === '') throw invalid('IssueComment', 'body', 'missing_field', 'body cannot be blank')
     const now = this.#world.now()

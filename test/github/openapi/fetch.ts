@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { promisify } from 'node:util'
@@ -71,28 +71,39 @@ async function download(source: { package: string; member: string }, target: str
   }
 }
 
-/** One process at a time, by a lock directory; one older than two minutes was left by a killed process and is taken over. */
+/** One process at a time, by a file that names its holder; a dead holder's is taken over. */
 async function locked(work: () => Promise<void>): Promise<void> {
   mkdirSync(cache, { recursive: true })
   const lock = join(cache, 'lock')
   while (!tryLock(lock)) {
-    const age = Date.now() - (statSync(lock, { throwIfNoEntry: false })?.mtimeMs ?? Date.now())
-    if (age > 120_000) rmSync(lock, { recursive: true, force: true })
+    if (holderIsGone(lock)) rmSync(lock, { force: true })
     else await delay(50)
   }
   try {
     await work()
   } finally {
-    rmSync(lock, { recursive: true, force: true })
+    rmSync(lock, { force: true })
   }
 }
 
 function tryLock(lock: string): boolean {
   try {
-    mkdirSync(lock)
+    writeFileSync(lock, String(process.pid), { flag: 'wx' })
     return true
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false
     throw error
+  }
+}
+
+function holderIsGone(lock: string): boolean {
+  try {
+    const pid = Number(readFileSync(lock, 'utf8'))
+    // Created but not yet written: its holder is alive.
+    if (pid === 0) return false
+    process.kill(pid, 0)
+    return false
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'ESRCH'
   }
 }

@@ -1,7 +1,7 @@
 import { covers } from '../access.ts'
 import type { Call, Route } from '../call.ts'
 import { deliveryItem } from '../deliveries.ts'
-import { ApiError, badCredentials, notFound, suspended } from '../errors.ts'
+import { badCredentials, notFound, permissionNotGranted, repositoryNotAccessible, suspended } from '../errors.ts'
 import type { Installation, Permissions } from '../model.ts'
 import { installation as installationBody, integration, maybeUser } from '../render/people.ts'
 import { repository as repositoryBody } from '../render/repository.ts'
@@ -29,10 +29,7 @@ function createToken(call: Call) {
       ...(names ?? []).map(name => services.repositories.exact(one.account.login, name)),
     ]
     if (asked.some(r => !r || r.record.owner !== one.account || !covers(one.repositories, r.id))) {
-      throw new ApiError(
-        422,
-        'There is at least one repository that does not exist or is not accessible to the parent installation.',
-      )
+      throw repositoryNotAccessible()
     }
     repositories = new Set(asked.flatMap(r => (r ? [r.id] : [])))
   }
@@ -40,7 +37,7 @@ function createToken(call: Call) {
   for (const [name, level] of Object.entries(wanted)) {
     const granted = one.permissions[name]
     if (granted === undefined || (granted === 'read' && level === 'write')) {
-      throw new ApiError(422, 'The permissions requested are not granted to this installation.')
+      throw permissionNotGranted()
     }
   }
   const permissions: Permissions = { metadata: 'read', ...wanted }

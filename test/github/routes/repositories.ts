@@ -1,6 +1,6 @@
 import { roleOf } from '../access.ts'
 import { type Call, onRepository, type Route } from '../call.ts'
-import { ApiError, archived, invalid, notFound } from '../errors.ts'
+import { archived, invalid, noCommit, notFound } from '../errors.ts'
 import type { Commit, CommitStatus } from '../model.ts'
 import {
   branch,
@@ -28,7 +28,7 @@ export function resolveRef(call: Call, ref: string): Commit {
       ? undefined
       : (record.commits.get(sha) ?? [...record.commits.values()].find(c => c.sha.startsWith(sha)))
   if (found) return found
-  throw /^[0-9a-f]{40}$/.test(ref) ? new ApiError(422, `No commit found for SHA: ${ref}`) : notFound()
+  throw /^[0-9a-f]{40}$/.test(ref) ? noCommit(ref) : notFound()
 }
 
 /** The commit and its first-parent history, newest first. */
@@ -81,7 +81,7 @@ function createStatus(call: Call) {
   const sha = call.params['sha'] ?? ''
   if (repository.record.archived) throw archived()
   // https://docs.github.com/rest/commits/statuses: 422 for an unknown sha and above 1000 statuses per sha and context.
-  if (!repository.record.commits.has(sha)) throw new ApiError(422, `No commit found for SHA: ${sha}`)
+  if (!repository.record.commits.has(sha)) throw noCommit(sha)
   const description = typeof body['description'] === 'string' ? body['description'] : null
   if (description !== null && description.length > 140)
     throw invalid('Status', 'description', 'custom', 'description is too long (maximum is 140 characters)')
