@@ -11,6 +11,7 @@ import { commandOperations, commandRoutes } from './routes/commands.ts'
 import { floorOperations, floorRoutes } from './routes/floor.ts'
 import { healthOperations, healthRoutes } from './routes/health.ts'
 import { openApi } from './routes/openapi.ts'
+import { outboxOperations, outboxRoutes } from './routes/outbox.ts'
 import { runOperations, runRoutes } from './routes/runs.ts'
 import { securityHeaders } from './routes/security.ts'
 import { webhookRoute } from './webhooks/index.ts'
@@ -23,6 +24,7 @@ export const operations = [
   ...runOperations,
   ...approvalOperations,
   ...auditOperations,
+  ...outboxOperations,
   ...floorOperations,
   ...healthOperations,
 ]
@@ -51,6 +53,7 @@ export function createApp(dependencies: Dependencies): Hono {
   app.route('/', runRoutes(config, callers))
   app.route('/', approvalRoutes(dependencies, callers))
   app.route('/', auditRoutes(config, callers))
+  app.route('/', outboxRoutes(callers))
   app.route('/', floorRoutes(callers))
   app.get('/v1/openapi.json', c => c.json(description))
 

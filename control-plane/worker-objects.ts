@@ -3,15 +3,16 @@ import { durableObjectSql, systemClock, systemIds } from '../ledger/index.ts'
 import type { RepositoryName } from './directory/directory.ts'
 import { DirectoryTables } from './directory/tables.ts'
 import { lineLog } from './log.ts'
+import type { RepositoryHandle } from './repository/handle.ts'
 import { type HandleMethod, invoke } from './repository/remote-handle.ts'
-import { RepositoryService } from './repository/service.ts'
+import { repositoryService } from './repository/service.ts'
 import { configOf, directoryOf, type WorkerEnv } from './worker-env.ts'
 
 const idKey = 'repository'
 
 /** One repository: its ledger in the object's own SQLite storage, its one timer the object's alarm. */
 export class RepositoryObject extends DurableObject<WorkerEnv> {
-  #service: RepositoryService | null = null
+  #service: RepositoryHandle | null = null
 
   /** A method of the repository with this id, by its name. */
   call(id: number, method: HandleMethod, args: unknown[]): Promise<unknown> {
@@ -24,9 +25,9 @@ export class RepositoryObject extends DurableObject<WorkerEnv> {
     if (id !== undefined) await this.#serviceOf(id).tick()
   }
 
-  #serviceOf(id: number): RepositoryService {
+  #serviceOf(id: number): RepositoryHandle {
     const { storage } = this.ctx
-    this.#service ??= new RepositoryService(id, {
+    this.#service ??= repositoryService(id, {
       config: configOf(this.env),
       clock: systemClock,
       ids: systemIds,

@@ -2,7 +2,7 @@ import { createRemoteJWKSet, customFetch, errors, type JWTVerifyGetKey, jwtVerif
 import { z } from 'zod'
 import type { Clock } from '../../policy/ports.ts'
 import type { Config } from '../config.ts'
-import { problem } from '../problem.ts'
+import { ProblemError, problem } from '../problem.ts'
 import type { JobClaims } from './claims.ts'
 
 /** Verifies the OIDC token of a GitHub job. Throws ProblemError: 401 for a bad token, 503 where the issuer is away. */
@@ -29,7 +29,8 @@ const claimsSchema = z.object({
 const discoverySchema = z.object({ issuer: z.string(), jwks_uri: z.url() })
 
 const maxAgeSeconds = 300
-const toleranceSeconds = 10
+/** GitHub's clock may be this far ahead of ours; a token is never good for longer because of it. */
+const aheadSeconds = 10
 const discoveryTtlMs = 3_600_000
 const issuerTimeoutMs = 10_000
 
@@ -63,10 +64,12 @@ export function jobVerifier({
         audience,
         algorithms: ['RS256', 'ES256'],
         currentDate: clock.now(),
-        clockTolerance: toleranceSeconds,
+        clockTolerance: aheadSeconds,
         maxTokenAge: maxAgeSeconds,
         requiredClaims: ['exp', 'iat', 'jti'],
       })
+      const now = clock.now().getTime() / 1000
+      if (now - (payload.iat ?? 0) > maxAgeSeconds || now >= (payload.exp ?? 0)) throw tooOld()
       return jobClaims(payload)
     } catch (error) {
       throw tokenProblem(error, audience)
@@ -114,10 +117,12 @@ function jobClaims(payload: object): JobClaims {
   }
 }
 
+const tooOld = (): ProblemError =>
+  problem(401, 'token_expired', 'the OIDC token is older than 5 minutes or expired: ask GitHub for a new one')
+
 function tokenProblem(error: unknown, audience: string): Error {
-  if (error instanceof errors.JWTExpired) {
-    return problem(401, 'token_expired', 'the OIDC token is older than 5 minutes or expired: ask GitHub for a new one')
-  }
+  if (error instanceof ProblemError) return error
+  if (error instanceof errors.JWTExpired) return tooOld()
   if (error instanceof errors.JWTClaimValidationFailed) {
     const remedy = error.claim === 'aud' ? `: ask for one with audience ${audience}` : ''
     return problem(401, 'token_refused', `the OIDC token's claim ${error.claim} is not as required${remedy}`)

@@ -1,4 +1,4 @@
-import type { AuditLine } from '../../ledger/index.ts'
+import type { AuditLine, OutboxRow } from '../../ledger/index.ts'
 import type { Batch, EffectRecord, PauseRecord, Receipt, RunRecord, RunSnapshot } from '../../ledger/port.ts'
 import type { AttachAnswer, AttachRequest, PauseIssue, RegistrationAnswer } from '../../ledger/wire.ts'
 import type { ApprovalRecord } from '../../policy/approval/record.ts'
@@ -63,6 +63,10 @@ export interface RepositoryHandle {
   head(run: string | null): Promise<Answer<AuditHead>>
   /** NDJSON of a run's chain with its checkpoints, or of everything. */
   exportAudit(run: string | null): Promise<Answer<ReadableStream<Uint8Array>>>
+  /** Rows of the outbox, newest first: what is owed to GitHub, and what was given up on. */
+  outbox(query: { run: string | null; state: OutboxRow['state'] | null; limit: number }): Promise<Answer<OutboxRow[]>>
+  /** Puts a dead letter back in the queue; needs write permission. */
+  retryDeadLetter(input: { id: string; person: PersonClaims }): Promise<Answer<OutboxRow>>
   /** The effective repository floor as GitHub has it now. */
   floor(): Promise<Answer<{ floor: Json; floorDigest: string | null; sources: string[] }>>
 }

@@ -4,11 +4,11 @@ import { type NodeSql, openNodeSql } from '../../ledger/index.ts'
 import type { Repositories } from '../dependencies.ts'
 import type { RepositoryHandle } from './handle.ts'
 import { handleOver, invoke } from './remote-handle.ts'
-import { RepositoryService } from './service.ts'
+import { repositoryService } from './service.ts'
 import type { RepositoryWorld } from './state.ts'
 
 interface Open {
-  service: RepositoryService
+  service: RepositoryHandle
   sql: NodeSql | null
   /** Calls and streams that need it open. */
   held: number
@@ -101,7 +101,7 @@ export class NodeRepositories implements Repositories {
     void running.finally(() => this.#running.delete(running))
   }
 
-  async #use<T>(id: number, call: (service: RepositoryService) => Promise<T>): Promise<T> {
+  async #use<T>(id: number, call: (service: RepositoryHandle) => Promise<T>): Promise<T> {
     const open = await this.#enter(id)
     try {
       return await call(open.service)
@@ -134,7 +134,7 @@ export class NodeRepositories implements Repositories {
   #create(id: number): Open {
     const { atMost: _, data, ...world } = this.#options
     const open: Open = {
-      service: new RepositoryService(id, { ...world, ...this.#entry(id, data, () => open) }),
+      service: repositoryService(id, { ...world, ...this.#entry(id, data, () => open) }),
       sql: null,
       held: 0,
     }

@@ -30,6 +30,8 @@ const methods: { readonly [Method in HandleMethod]: true } = {
   events: true,
   head: true,
   exportAudit: true,
+  outbox: true,
+  retryDeadLetter: true,
   floor: true,
 }
 

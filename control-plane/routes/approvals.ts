@@ -18,7 +18,9 @@ const resolutionPath = `${approvalPath}/resolution` as const
 const reconciliationPath = `${repositoryPath}/effects/{id}/reconciliation` as const
 
 const approvalSchema = approvalRecordSchema.extend({
-  bodyDigest: digestSchema.nullable().describe("SHA-256 of the issue's body, line ends normalised: what a resolution is made on"),
+  bodyDigest: digestSchema
+    .nullable()
+    .describe("SHA-256 of the issue's body, line ends normalised: what a resolution is made on"),
 })
 const pendingSchema = approvalSchema.extend({
   repository: z.object({ id: z.int(), owner: z.string(), name: z.string() }),

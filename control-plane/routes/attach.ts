@@ -19,14 +19,15 @@ export const attachOperations: Operation[] = [
   },
 ]
 
-/** POST /v1/attach. The name that the token proves is remembered once the repository has let the job in. */
+/** POST /v1/attach. The repository's name is remembered once it has let the job in. */
 export function attachRoutes(dependencies: Dependencies, callers: Callers): Hono {
   const app = new Hono()
   app.post('/v1/attach', async c => {
     const claims = await callers.job(c)
     const request = await readJson(c.req.raw, attachRequestSchema, smallBodyLimitBytes)
     const answer = unwrap(await dependencies.repositories.get(claims.repositoryId).attach({ claims, request }))
-    await dependencies.directory.remember({ id: claims.repositoryId, owner: claims.owner, name: claims.repository })
+    const { id, owner, name } = answer.repository
+    await dependencies.directory.remember({ id, owner, name })
     return c.json(answer)
   })
   return app

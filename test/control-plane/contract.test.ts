@@ -220,9 +220,9 @@ describe.each(['node', 'worker'] as const)('the control plane on %s', engine => 
     const path = `${base}/blobs/${digest}`
     const put = (part: number, chunk: Uint8Array<ArrayBuffer>, total = bytes.length, token = at.token) =>
       client.send('PUT', `${path}/${part}?bytes=${total}`, { token, bytes: chunk })
-    expect(await put(0, bytes.slice(0, 524_288))).toMatchObject({ status: 409 })
-    await send(at, create())
+    // Before the run is there: a large plan comes first.
     expect(await put(0, bytes.slice(0, 524_288))).toMatchObject({ status: 204 })
+    await send(at, create())
     expect(await client.get(`${path}/0`, at.token)).toMatchObject({ status: 404 })
     expect(await put(1, bytes.slice(524_288))).toMatchObject({ status: 204 })
     expect(await put(1, bytes.slice(524_288))).toMatchObject({ status: 204 })
@@ -234,6 +234,8 @@ describe.each(['node', 'worker'] as const)('the control plane on %s', engine => 
     expect(await client.get(`${path}/1`, token('dave'))).toMatchObject({ status: 200 })
     expect(await client.get(`${path}/1`, token('mallory'))).toMatchObject({ status: 404 })
     expect(await put(0, bytes.slice(0, 9), 9, token('bob'))).toMatchObject({ status: 403 })
+    await send(at, move('running'), request(at.run, 'ask'), move('waiting'), pauseRun(at.run, id(), inAnHour()))
+    expect(await put(1, bytes.slice(524_288))).toMatchObject({ status: 409, body: { code: 'stale_epoch' } })
     job.end('failure')
   })
 
@@ -472,6 +474,29 @@ describe.each(['node', 'worker'] as const)('the control plane on %s', engine => 
     await client.attach(theirs)
     theirs.end('failure')
     expect(await client.get(`${path}/runs/${at.run}`, token('dave'))).toMatchObject({ status: 404 })
+  })
+
+  it('shows what it gave up on, and tries again when told to', async () => {
+    const { job, approval } = await paused()
+    github.faults.add({ route: 'POST /repos/{owner}/{repo}/actions/jobs/{job_id}/rerun', status: 422, times: 20 })
+    github.faults.add({
+      route: 'POST /repos/{owner}/{repo}/actions/runs/{run_id}/rerun-failed-jobs',
+      status: 422,
+      times: 20,
+    })
+    const word = { outcome: 'approved', reason: '', bodyDigest: await bodyDigestOf(approval) }
+    await client.post(`${base}/approvals/${approval}/resolution`, token('bob'), word)
+    const all = (await client.get(`${base}/outbox?state=due`, token('dave'))).body as {
+      items: { id: string; kind: string }[]
+    }
+    const row = all.items.find(({ kind }) => kind === 'redispatch')
+    const path = `${base}/outbox/${encodeURIComponent(row?.id ?? '')}/retry`
+    expect(await client.post(path, token('dave'), {})).toMatchObject({ status: 403 })
+    expect(await client.post(path, token('bob'), {})).toMatchObject({ status: 409 })
+    expect(await client.post(`${base}/outbox/none/retry`, token('bob'), {})).toMatchObject({ status: 404 })
+    expect(await client.get(`${base}/outbox`, token('mallory'))).toMatchObject({ status: 404 })
+    job.end('failure')
+    github.faults.clear()
   })
 
   it('does what fell due while it was down soon after it is up again', async () => {

@@ -44,8 +44,8 @@ describe('the OIDC token of a job', () => {
   })
 
   const bad: [what: string, claims: (now: number) => { [claim: string]: unknown }, code: string][] = [
-    ['expired', now => ({ iat: now - 290, exp: now - 11 }), 'token_expired'],
-    ['older than five minutes though not expired', now => ({ iat: now - 311, exp: now + 3600 }), 'token_expired'],
+    ['expired', now => ({ iat: now - 290, exp: now }), 'token_expired'],
+    ['older than five minutes though not expired', now => ({ iat: now - 301, exp: now + 3600 }), 'token_expired'],
     ['from the future', now => ({ iat: now + 60 }), 'token_refused'],
     ['not yet valid', now => ({ nbf: now + 60 }), 'token_refused'],
     ['for another audience', () => ({ aud: 'https://other.example.dev' }), 'token_refused'],
@@ -62,6 +62,11 @@ describe('the OIDC token of a job', () => {
   ]
   it.each(bad)('is refused when %s', async (_what, claims, code) => {
     expect(await refusalOf(await issuer.token(claims(seconds(clock.now()))))).toMatchObject({ status: 401, code })
+  })
+
+  it('is taken from a clock that is a little ahead, and at its full age', async () => {
+    await verify(await issuer.token({ iat: seconds(clock.now()) + 8 }))
+    await verify(await issuer.token({ iat: seconds(clock.now()) - 300, exp: seconds(clock.now()) + 1 }))
   })
 
   it('names the audience that it wants', async () => {
