@@ -10,7 +10,9 @@ const binding = { replaced_file: null }
 
 export const id = (): string => crypto.randomUUID()
 
-export function create(change: { failure?: 'stop' | 'continue' } = {}): LeaseCommand {
+export function create(
+  change: { failure?: 'stop' | 'continue'; resumeWith?: 'rerun' | 'workflow_dispatch' } = {},
+): LeaseCommand {
   return {
     id: id(),
     type: 'run.create',
@@ -37,7 +39,7 @@ export function create(change: { failure?: 'stop' | 'continue' } = {}): LeaseCom
       issueDetail: 'full',
       onSuperseded: 'warn',
     },
-    resumeWith: 'rerun',
+    resumeWith: change.resumeWith ?? 'rerun',
   }
 }
 

@@ -61,11 +61,13 @@ describe.each(['node', 'worker'] as const)('the control plane on %s', engine => 
     client.post(`${base}/runs/${at.run}/commands`, at.token, { epoch: at.epoch, commands })
 
   /** A run that has paused for its one write, its issue registered. */
-  async function paused() {
+  async function paused(resumeWith: 'rerun' | 'workflow_dispatch' = 'rerun') {
     const job = await begin()
     const at = await client.attach(job)
     const pause = id()
-    expect(await send(at, create(), move('running'), request(at.run, 'ask'), move('waiting'))).toMatchObject({
+    expect(
+      await send(at, create({ resumeWith }), move('running'), request(at.run, 'ask'), move('waiting')),
+    ).toMatchObject({
       status: 200,
     })
     expect(await send(at, pauseRun(at.run, pause, inAnHour()))).toMatchObject({ status: 200 })
@@ -152,6 +154,44 @@ describe.each(['node', 'worker'] as const)('the control plane on %s', engine => 
     expect(ids[0]).toBe(3)
     expect(ids).toEqual([...ids].sort((a, b) => a - b))
     expect(String(live.body)).toContain('event: run.created'.replace('run.created', 'effect.approved'))
+  })
+
+  it('lets the workflow run that it dispatched take the run, and none that somebody else started', async () => {
+    const { job, at, approval } = await paused('workflow_dispatch')
+    job.end('failure')
+    const word = { outcome: 'approved', reason: '', bodyDigest: await bodyDigestOf(approval) }
+    expect(await client.post(`${base}/approvals/${approval}/resolution`, token('bob'), word)).toMatchObject({
+      status: 200,
+    })
+    const dispatched = await desk.next()
+    expect(dispatched.context.environment['GITHUB_EVENT_NAME']).toBe('workflow_dispatch')
+    github.startRun(repository, workflowPath, {
+      event: 'workflow_dispatch',
+      actor: 'bob',
+      inputs: { 'agentctl-run': at.run },
+    })
+    const byHand = await desk.next()
+    expect(await client.tryAttach(byHand, { agentctlRun: at.run })).toMatchObject({
+      status: 403,
+      body: { code: 'not_our_dispatch' },
+    })
+    byHand.end('failure')
+    expect(await client.attach(dispatched, { agentctlRun: at.run })).toMatchObject({
+      outcome: 'resume',
+      run: at.run,
+      epoch: 2,
+    })
+    dispatched.end('failure')
+  })
+
+  it('tells jobs apart without job ids too, as on GHES', async () => {
+    const job = await begin()
+    const siblings = ['0', '1'].map(digit => ({ jobId: null, matrixDigest: digit.repeat(64) }))
+    const first = await client.attach(job, siblings[0])
+    const second = await client.attach(job, siblings[1])
+    expect(first.run).not.toBe(second.run)
+    expect((await client.attach(job, siblings[0])).run).toBe(first.run)
+    job.end('failure')
   })
 
   it('gives lists in pages with a Link', async () => {
