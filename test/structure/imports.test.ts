@@ -32,6 +32,12 @@ function roomOf(path: string): string {
   return relative(root, path).split('/')[0] ?? ''
 }
 
+function mayImport(room: Room, target: string): boolean {
+  // The faces tell the version that package.json names; everything else outside the rooms is out of bounds.
+  if (target === join(root, 'package.json')) return room === 'cli' || room === 'action'
+  return allowed[room].some(below => below === roomOf(target))
+}
+
 describe('imports point one way', () => {
   it.each(rooms)('%s imports only the rooms below it', room => {
     const files = sources(join(root, room))
@@ -40,7 +46,7 @@ describe('imports point one way', () => {
       importsOf(readFileSync(file, 'utf8'))
         .filter(name => name.startsWith('.'))
         .map(name => resolve(dirname(file), name))
-        .filter(target => roomOf(target) !== room && !allowed[room].some(below => below === roomOf(target)))
+        .filter(target => roomOf(target) !== room && !mayImport(room, target))
         .map(target => `${relative(root, file)} -> ${relative(root, target)}`),
     )
     expect(wrong).toEqual([])
@@ -53,7 +59,7 @@ describe('imports point one way', () => {
       ),
     )
     expect([...packages].filter(name => name.startsWith('node:'))).toEqual([])
-    expect([...packages].sort()).toEqual(expect.arrayContaining(['canonicalize', 'zod']))
+    expect([...packages].sort()).toEqual(expect.arrayContaining(['yaml', 'zod']))
   })
 
   it('sees static, dynamic and re-exported imports', () => {
