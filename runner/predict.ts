@@ -1,4 +1,5 @@
 import type { ExpectedEffect } from '../policy/approval/record.ts'
+import type { Decision } from '../policy/decision/decision.ts'
 import type { Plan } from '../policy/document/plan.ts'
 import type { Json, JsonObject } from '../policy/json.ts'
 import { memoryDelta } from './drafts.ts'
@@ -28,6 +29,8 @@ export interface TaskPrediction {
   reason: string
   /** The effect as an approval would show it, a diff for a write; null where unknown. Redacted. */
   expected: ExpectedEffect | null
+  /** The five answers about the effect; null where nothing would be requested, or its input is not known. Redacted. */
+  decision: Decision | null
   /** Output where it is known already (pure tasks, unchanged writes), else null. Redacted. */
   output: Json
 }
@@ -67,6 +70,7 @@ export async function predictRun(ports: PredictPorts, plan: Plan): Promise<Predi
       outcome: predicted.outcome,
       reason: redactor.text(predicted.reason),
       expected: redactor.json(predicted.expected as unknown as Json) as unknown as ExpectedEffect | null,
+      decision: redactor.json(predicted.decision as unknown as Json) as unknown as Decision | null,
       output: redactor.json(predicted.output),
     })
   }
@@ -77,17 +81,19 @@ export async function predictRun(ports: PredictPorts, plan: Plan): Promise<Predi
   }
 }
 
-type Predicted = Pick<TaskPrediction, 'outcome' | 'reason' | 'expected' | 'output'>
+type Judged = Pick<TaskPrediction, 'outcome' | 'reason' | 'expected' | 'output'>
+type Predicted = Judged & Pick<TaskPrediction, 'decision'>
 
 function needed(needs: readonly string[], outcomes: Map<string, TaskPrediction['outcome']>): Predicted | null {
   const skipped = needs.find(need => outcomes.get(need) === 'skipped')
   const stopped = needs.find(need => ['denied', 'failed'].includes(outcomes.get(need) ?? ''))
-  if (stopped !== undefined) return only('unknown', `task ${stopped} would not succeed`)
+  if (stopped !== undefined) return { ...only('unknown', `task ${stopped} would not succeed`), decision: null }
   if (skipped !== undefined)
     return {
       outcome: 'skipped',
       reason: `task ${skipped} would be skipped`,
       expected: null,
+      decision: null,
       output: { reason: `task ${skipped} was skipped` },
     }
   return null
@@ -96,6 +102,16 @@ function needed(needs: readonly string[], outcomes: Map<string, TaskPrediction['
 async function predictTask(context: Proposer, id: string, touched: Set<string>): Promise<Predicted> {
   const { state } = context
   const proposal = await propose(context, id, { memory: state.memory, tasks: state.outputs })
+  const decision = 'asked' in proposal ? proposal.asked.decision : null
+  return { ...(await predictProposal(context, id, proposal, touched)), decision }
+}
+
+async function predictProposal(
+  context: Proposer,
+  id: string,
+  proposal: Proposal,
+  touched: Set<string>,
+): Promise<Judged> {
   if (proposal.kind === 'failed' && proposal.code === 'invalid_template' && waitsForOutput(context, id))
     return only('unknown', proposal.message)
   const asked = 'asked' in proposal ? proposal.asked : null
@@ -118,7 +134,7 @@ async function ready(
   { asked, prepared }: Extract<Proposal, { kind: 'ready' }>,
   touched: Set<string>,
   file: string | null,
-): Promise<Predicted> {
+): Promise<Judged> {
   const { state } = context
   const { effectClass, kind } = asked.task.action
   const inside = effectClass === 'pure' || effectClass === 'internal_state'
@@ -137,7 +153,7 @@ async function ready(
   return { outcome: 'run', reason: '', expected: prepared.expected, output: null }
 }
 
-function settled(proposal: Exclude<Proposal, { kind: 'ready' }>): Predicted {
+function settled(proposal: Exclude<Proposal, { kind: 'ready' }>): Judged {
   switch (proposal.kind) {
     case 'ask':
       return { outcome: 'ask', reason: proposal.asked.decision.reason, expected: proposal.asked.expected, output: null }
@@ -186,7 +202,7 @@ function isTouched(touched: Set<string>, file: string): boolean {
   return touched.has('*') || touched.has(file)
 }
 
-function only(outcome: TaskPrediction['outcome'], reason: string): Predicted {
+function only(outcome: TaskPrediction['outcome'], reason: string): Judged {
   return { outcome, reason, expected: null, output: null }
 }
 

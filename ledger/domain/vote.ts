@@ -140,7 +140,7 @@ function approversOf(change: RunChange, approval: string): Person[] {
   return rows.map(row => new Cells(row).json<Person>())
 }
 
-/** One person is one vote, under whatever login. */
+/** One person is one vote, under whatever login; a local user may give a name behind `local:<uid>`. */
 function identityOf(person: Person): string {
-  return person.id === null ? `local:${person.login}` : `github:${person.id}`
+  return person.id === null ? `local:${person.login.split(' ', 1)[0]}` : `github:${person.id}`
 }

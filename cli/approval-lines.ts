@@ -1,0 +1,43 @@
+import type { ApprovalRecord, ExpectedEffect, Resolution } from '../policy/approval/record.ts'
+import { diffLines, type Line } from './output/text.ts'
+
+/** An approval as a person needs it to decide: what will happen, why it is asked, until when; or what was decided. */
+export function approvalLines(record: ApprovalRecord): Line[] {
+  const head: Line = [['cyan', record.id], ' ', ['bold', record.task], ` ${record.tool}, risk ${record.risk}`]
+  if (record.resolution !== null) return [head, `  ${verdict(record.resolution)}`]
+  const needed = record.needed > 1 ? `, ${record.needed} people` : ''
+  return [head, `  ${record.reason}`, ...effectLines(record.expectedEffect), `  expires ${record.expiresAt}${needed}`]
+}
+
+/** What would happen, in full: a diff for a write, the command for a process. */
+export function effectLines(expected: ExpectedEffect): Line[] {
+  switch (expected.kind) {
+    case 'write':
+      return [`  writes ${expected.path} (${expected.bytes} bytes)`, ...diffLines(expected.diff, '    ')]
+    case 'process':
+      return [
+        `  runs ${[expected.command, ...expected.args].map(word => JSON.stringify(word)).join(' ')} in ${expected.cwd}`,
+        `    executable ${expected.realPath}, SHA-256 ${expected.executableSha256}`,
+        ...Object.entries(expected.argvFiles).map(([file, sha256]) => `    file ${file}, SHA-256 ${sha256}`),
+        ...(expected.environment.length === 0 ? [] : [`    environment ${expected.environment.join(', ')}`]),
+      ]
+    case 'other':
+      return [`  ${expected.summary}`]
+  }
+}
+
+/** `approved by local:0: reason`. */
+export function verdict({ outcome, by, reason, at }: Resolution): string {
+  const who = by.length === 0 ? '' : ` by ${by.map(person => person.login).join(', ')}`
+  return `${outcome}${who} at ${at}${reason === '' ? '' : `: ${reason}`}`
+}
+
+/** What to type next for a run that waits. */
+export function nextSteps(run: string, approvals: readonly ApprovalRecord[]): Line[] {
+  const [first] = approvals
+  if (first === undefined) return [[`Go on with: `, ['bold', `agentctl resume ${run}`]]]
+  return [
+    [`Decide with: `, ['bold', `agentctl approvals approve|reject ${first.id} --reason TEXT`]],
+    [`then:        `, ['bold', `agentctl resume ${run}`]],
+  ]
+}

@@ -1,0 +1,47 @@
+import type { RunSnapshot } from '../../ledger/port.ts'
+import type { Json } from '../../policy/json.ts'
+import { approvalLines } from '../approval-lines.ts'
+import type { Handler } from '../command.ts'
+import { exits } from '../failure.ts'
+import { recordOf, withLedger } from '../ledger.ts'
+import type { Line } from '../output/text.ts'
+
+/** `inspect RUN`: all that the ledger knows of a run. */
+export const inspect: Handler = async (context, [run = '']) =>
+  withLedger(context, ({ store }) => {
+    recordOf(store, run)
+    const snapshot = store.snapshot(run)
+    if (snapshot === null) throw new Error(`run ${run} went away`)
+    const { record, plan: _, ...rest } = snapshot
+    return {
+      kind: 'Run',
+      exitCode: exits.done,
+      data: { runId: run, state: record.state, run: record, ...rest } as unknown as Json,
+      findings: [],
+      lines: inspectLines(snapshot),
+    }
+  })
+
+function inspectLines({ record, tasks, effects, pauses, outputs, head }: RunSnapshot): Line[] {
+  const open = pauses.flatMap(pause => pause.items)
+  return [
+    [['bold', record.workflowName], ` run ${record.run} `, ['bold', record.state]],
+    `  document ${record.document} ${record.workflowDigest}`,
+    `  plan     ${record.planDigest}`,
+    `  commit   ${record.commit.sha ?? record.commit.head ?? 'none'}`,
+    `  created  ${record.createdAt}${record.endedAt === null ? '' : `, ended ${record.endedAt}`}`,
+    `  head     ${head}`,
+    '',
+    'Tasks:',
+    ...tasks.map(({ task, state, attempt, error }) => {
+      const why = error === null ? '' : `: ${error.code}: ${error.message}`
+      return `  ${task}  ${state}${attempt > 1 ? ` (attempt ${attempt})` : ''}${why}`
+    }),
+    ...(effects.length === 0 ? [] : ['', 'Effects:']),
+    ...effects.map(
+      ({ effect, task, operation, state }): Line => ['  ', ['cyan', effect], ` ${task} ${operation} ${state}`],
+    ),
+    ...(open.length === 0 ? [] : ['', 'Approvals:', ...open.flatMap(approvalLines)]),
+    ...(outputs === null ? [] : ['', 'Outputs:', ...JSON.stringify(outputs, null, 2).split('\n')]),
+  ]
+}

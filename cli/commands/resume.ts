@@ -1,0 +1,40 @@
+import { resolve as resolvePath } from 'node:path'
+import { z } from 'zod'
+import type { Plan } from '../../policy/document/plan.ts'
+import { readCommit, resumeRun } from '../../runner/index.ts'
+import type { Handler } from '../command.ts'
+import { presentDigest } from '../document.ts'
+import { workspaceOf } from '../files.ts'
+import { readHostFloor } from '../host-floor.ts'
+import { decideAtTerminal, requireTerminal } from '../interactive.ts'
+import { recordOf, refuseForeign, withLedger } from '../ledger.ts'
+import { outcomeResult } from '../outcome.ts'
+import { hostPorts, runnerPorts } from '../ports.ts'
+import { abortOnSignals } from '../signals.ts'
+
+const optionsSchema = z.object({ interactive: z.boolean().default(false) })
+
+/** `resume RUN`: goes on with a run by its stored plan; one that has ended gives its end again, and nothing runs. */
+export const resume: Handler = async (context, [run = ''], given) => {
+  const { interactive } = optionsSchema.parse(given)
+  if (interactive) requireTerminal(context)
+  const workspace = workspaceOf(context)
+  const signal = abortOnSignals()
+  return withLedger(context, async ledger => {
+    const record = recordOf(ledger.store, run)
+    refuseForeign(record, 'only its job may go on with it')
+    const isOpen = record.state === 'running' || record.state === 'paused'
+    const workflowDigest = isOpen ? presentDigest(context, record.document) : null
+    if (isOpen && workflowDigest === null)
+      context.tell([['yellow', 'warning'], `: ${record.document} is not here; the run goes on with its stored plan`])
+    const plan = ledger.store.snapshot(run)?.plan as unknown as Plan
+    const documents = [record.document, ...plan.sourceFiles].map(file => resolvePath(workspace, file))
+    const host = hostPorts(context, { workspace, documents, floor: readHostFloor(), interactive })
+    const ports = runnerPorts(context, host, ledger, signal)
+    const resumed = { commit: readCommit(workspace), workflowDigest }
+    const epoch = await ledger.acquire(run)
+    const gone = await resumeRun(ports, { run, epoch, ...resumed })
+    const ended = interactive ? await decideAtTerminal(context, ledger, ports, gone, resumed) : gone
+    return outcomeResult(ended, record.document, plan)
+  })
+}
