@@ -43,8 +43,19 @@ export async function runBatch(context: RunContext): Promise<boolean> {
   } finally {
     for (const { prepared } of slots) prepared.close()
   }
-  if (outside.length === 0) await commit(context, [])
+  if (outside.length === 0 && isDue(context)) await commit(context, [])
   return true
+}
+
+const shareMilliseconds = 5
+const maxShared = 64
+
+/**
+ * Boundaries that follow one another at once share a commit: only pure and memory effects do, and losing the last few
+ * milliseconds of those loses nothing but their computation.
+ */
+function isDue({ carry, committedAt }: RunContext): boolean {
+  return carry.length >= maxShared || performance.now() - committedAt > shareMilliseconds
 }
 
 /** No outside effect: nothing happens but in agentctl's own state. */
@@ -234,7 +245,7 @@ async function runSlot(context: RunContext, first: Slot, alone: boolean): Promis
 
 /** Commits without what is carried: another slot of the batch may still be adding to it. */
 async function record(context: RunContext, drafts: readonly Draft[]): Promise<void> {
-  await context.journal.apply(drafts)
+  await context.journal.applyShared(drafts)
   for (const draft of drafts) if (draft.type === 'effect.finish') context.unrecorded.delete(draft.effect)
 }
 

@@ -27,6 +27,8 @@ export interface RunContext {
   stop: AbortSignal
   /** Commands that travel with the next boundary. */
   carry: Draft[]
+  /** performance.now() of the last commit. */
+  committedAt: number
   /** Results seen and not yet acknowledged by the ledger. */
   unrecorded: Map<Digest, { task: string; to: string; result: Json }>
   /** performance.now() when this process began with the run. */
@@ -40,6 +42,7 @@ export async function commit(context: RunContext, drafts: readonly Draft[]): Pro
   if (all.length === 0) return
   context.carry = []
   await context.journal.apply(all)
+  context.committedAt = performance.now()
   for (const draft of all) if (draft.type === 'effect.finish') context.unrecorded.delete(draft.effect)
 }
 

@@ -70,7 +70,15 @@ async function keepArtifact(context: RunContext, { path, mode, before, bytes }: 
 export function errorOf(context: RunContext, result: EffectResult): { code: string; message: string } | null {
   if (result.kind === 'succeeded') return null
   const code = result.kind === 'cancelled' ? 'cancelled' : result.code
-  return { code, message: context.host.secrets.redactor.text(result.message) }
+  return { code, message: shownMessage(context, result.message) }
+}
+
+const maxMessage = 4_000
+
+/** A message as it is recorded and shown: redacted, and cut where it is very long. */
+export function shownMessage({ host }: Pick<RunContext, 'host'>, message: string): string {
+  const text = host.secrets.redactor.text(message)
+  return text.length <= maxMessage ? text : `${text.slice(0, maxMessage)} ... (${text.length} characters)`
 }
 
 /** A pure effect: one row, one event. */

@@ -59,15 +59,23 @@ export class Journal {
     this.#onCancel = options.onCancel
   }
 
-  /** Commits commands with whatever else this tick commits; resolves when they are durable. */
+  /** Commits commands; resolves when they are durable. */
   apply(drafts: readonly Draft[]): Promise<Receipt> {
+    return this.#enqueue(drafts, queueMicrotask)
+  }
+
+  /** Commits commands with whatever else becomes ready in this turn of the event loop: results of one batch share a commit. */
+  applyShared(drafts: readonly Draft[]): Promise<Receipt> {
+    return this.#enqueue(drafts, setImmediate)
+  }
+
+  #enqueue(drafts: readonly Draft[], schedule: (act: () => void) => void): Promise<Receipt> {
     const commands = drafts.map(draft => ({ ...draft, id: this.#ids.uuid() }) as LeaseCommand)
     return new Promise((resolve, reject) => {
       this.#waiting.push({ commands, resolve, reject })
-      if (!this.#sending) {
-        this.#sending = true
-        queueMicrotask(() => void this.#send())
-      }
+      if (this.#sending) return
+      this.#sending = true
+      schedule(() => void this.#send())
     })
   }
 

@@ -1,7 +1,7 @@
 import type { Json, JsonObject } from '../policy/json.ts'
 import type { TaskState } from '../policy/states.ts'
 import { type RunContext, report } from './context.ts'
-import { memoryDelta } from './drafts.ts'
+import { memoryDelta, shownMessage } from './drafts.ts'
 import type { Draft } from './journal.ts'
 import { isOver } from './state.ts'
 
@@ -24,9 +24,9 @@ export async function moveTask(context: RunContext, id: string, move: Move): Pro
   const status = state.status(id)
   const { kind } = state.task(id).action
   const output = move.output === undefined ? null : host.secrets.redactor.json(move.output)
-  const error = move.error ? { code: move.error.code, message: host.secrets.redactor.text(move.error.message) } : null
+  const error = move.error ? { code: move.error.code, message: shownMessage(context, move.error.message) } : null
   status.attempt = move.attempt ?? status.attempt
-  status.state = move.to
+  state.set(id, move.to)
   status.error = error
   if (move.condition) status.condition = move.condition
   const hasOutput = move.to === 'succeeded' || move.to === 'skipped'

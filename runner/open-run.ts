@@ -40,6 +40,7 @@ export function openRun(ports: RunnerPorts, opened: OpenedRun): RunContext {
     state: new RunState(opened.plan),
     stop,
     carry: [],
+    committedAt: performance.now(),
     unrecorded: new Map(),
     beganAt: performance.now(),
     messages: [],

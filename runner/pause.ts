@@ -1,6 +1,6 @@
 import type { CommandOf } from '../ledger/commands.ts'
 import type { Json } from '../policy/json.ts'
-import { commit, type RunContext } from './context.ts'
+import { commit, type RunContext, report } from './context.ts'
 import { requestDraft } from './drafts.ts'
 import type { Draft } from './journal.ts'
 import { lookAhead } from './look-ahead.ts'
@@ -26,8 +26,23 @@ export async function pauseRun(context: RunContext): Promise<string | null> {
       drafts.push(await moveTask(context, task.id, { to: 'waiting' }))
   const pause = context.ports.ids.uuid()
   const expiresAt = new Date(context.ports.clock.now().getTime() + context.expiresAfterSeconds * 1_000).toISOString()
-  await commit(context, [...drafts, { type: 'run.pause', pause, items, later, expiresAt }])
+  await commit(context, [...drafts, { type: 'run.pause', pause, items, later: shortened(context, later), expiresAt }])
   return pause
+}
+
+/** The list stands in one row of 64 KiB; what is left out is said. */
+function shortened(context: RunContext, later: readonly string[]): string[] {
+  let room = 48_000
+  const kept: string[] = []
+  for (const id of later) {
+    room -= id.length + 3
+    if (room > 0) kept.push(id)
+  }
+  if (kept.length < later.length) {
+    const message = `${later.length - kept.length} of ${later.length} tasks that will be asked later are not listed in the pause`
+    report(context, { type: 'warning', message })
+  }
+  return kept
 }
 
 /** The waiting effects on the facts of now; a task that has something else to do is given back to the batches. */

@@ -10,7 +10,7 @@ export function rebuild(context: RunContext, snapshot: RunSnapshot): void {
   for (const record of snapshot.tasks) {
     const status = state.tasks.get(record.task)
     if (status === undefined) continue
-    status.state = record.state
+    state.set(record.task, record.state)
     status.attempt = record.attempt
     status.error = record.error
     status.condition = record.condition

@@ -6,6 +6,7 @@ import { type RunState as EndState, endPrecedence, type TaskState } from '../pol
 
 /** A task as this run knows it now. */
 export interface TaskStatus {
+  /** Changed through `RunState.set` only. */
   state: TaskState
   attempt: number
   error: { code: string; message: string } | null
@@ -31,6 +32,7 @@ export class RunState {
   artifactBytes = 0
   outputBytes = 0
   startedTasks = 0
+  #stopped = false
 
   constructor(plan: Plan) {
     this.plan = plan
@@ -72,11 +74,14 @@ export class RunState {
 
   /** Something ended that lets nothing else start: an uncertain effect, or a refusal or failure that stops the run. */
   mustStop(): boolean {
-    for (const [id, { state }] of this.tasks) {
-      if (state === 'uncertain') return true
-      if ((state === 'failed' || state === 'denied') && this.task(id).failure === 'stop') return true
-    }
-    return false
+    return this.#stopped
+  }
+
+  /** Takes note of a task's new state. */
+  set(id: string, state: TaskState): void {
+    this.status(id).state = state
+    const stops = (state === 'failed' || state === 'denied') && this.task(id).failure === 'stop'
+    if (stops || state === 'uncertain') this.#stopped = true
   }
 }
 

@@ -16,6 +16,10 @@ export type Collected =
   | { ok: true; artifacts: ProducedArtifact[] }
   | { ok: false; code: 'secret_in_artifact' | 'artifact_limit'; message: string }
 
+/** An effect's list of artifacts stands in one row of the ledger: 64 KiB, each entry with two digests beside its path. */
+const maxRecordBytes = 60_000
+const recordBytes = 240
+
 /** What matches before the process runs: tells later what it changed or deleted. */
 export function listArtifacts(workspace: Workspace, globs: readonly string[]): ArtifactListing {
   const listing: ArtifactListing = new Map()
@@ -66,7 +70,13 @@ export function collectArtifacts(
   if (refusal !== null) return refusal
   for (const [place, { sha256: digest, mode }] of before)
     if (!seen.has(place)) artifacts.push({ path: place, mode, before: digest, bytes: null })
-  return { ok: true, artifacts }
+  return artifacts.reduce((sum, { path: place }) => sum + place.length + recordBytes, 0) > maxRecordBytes
+    ? {
+        ok: false,
+        code: 'artifact_limit',
+        message: `${artifacts.length} artifacts are more than one effect can list; keep them as one archive, or narrow the globs`,
+      }
+    : { ok: true, artifacts }
 }
 
 function eachMatch(

@@ -1,3 +1,4 @@
+import { digest } from '../../policy/canonical.ts'
 import type { PlanCommand } from '../../policy/document/plan.ts'
 import type { Json, JsonObject } from '../../policy/json.ts'
 import { settled } from '../builtin/prepared.ts'
@@ -9,6 +10,7 @@ import {
   ExecutorError,
   type Prepared,
 } from '../executor.ts'
+import { digestOf } from '../facts/digest-cache.ts'
 import { CommandFault } from '../facts/executable.ts'
 import { closeProcessPlace, type ProcessPlace, processFact } from '../facts/process-fact.ts'
 import type { Host } from '../host.ts'
@@ -124,7 +126,7 @@ function preparedProcess(
     facts: { kind: 'process', process: fact },
     binding: {
       executable: { path: fact.realPath, sha256: fact.sha256 },
-      argv_files: fact.argvFiles,
+      argv_files: boundFiles(fact.argvFiles),
       environment: fact.environment,
     },
     expected: {
@@ -141,6 +143,7 @@ function preparedProcess(
     predictability: 'none',
     unchanged: null,
     start(signal) {
+      if (digestOf(place.executable.fd) !== fact.sha256) return settled(changedProgram(fact.realPath))
       const before = command.artifacts.length > 0 ? listArtifacts(host.workspace, command.artifacts) : new Map()
       const live = liveOutput(host, request.task.id)
       const running = runHostProcess({
@@ -153,7 +156,10 @@ function preparedProcess(
         limits: {
           stdout: command.stdoutLimitBytes,
           stderr: command.stderrLimitBytes,
-          combined: command.combinedOutputLimitBytes,
+          combined: Math.min(
+            command.combinedOutputLimitBytes,
+            Math.max(0, request.outputBytesLeft ?? Number.MAX_SAFE_INTEGER),
+          ),
         },
         onOutput: live.push,
         signal,
@@ -180,6 +186,18 @@ function preparedProcess(
       open = false
     },
   }
+}
+
+/** Digests by file; of very many files, the digest of those. */
+function boundFiles(files: { [path: string]: string }): Json {
+  const many = 200
+  return Object.keys(files).length <= many ? files : { sha256: digest(files) }
+}
+
+/** Written in place since it was hashed: what was decided about is not there any more. */
+function changedProgram(realPath: string): EffectResult {
+  const message = `${realPath} was changed since it was checked; nothing ran, run the task again`
+  return { kind: 'failed', code: 'executable_changed', message, output: null, retrySafe: true }
 }
 
 /** The task's time bounds the action's. */

@@ -1,9 +1,10 @@
 import { readFileSync } from 'node:fs'
 import path from 'node:path'
+import { expect } from 'vitest'
 import { systemIds, verifyAudit } from '../../ledger/index.ts'
 import type { EffectRecord, Ledger } from '../../ledger/port.ts'
 import type { Plan } from '../../policy/document/index.ts'
-import { createScene, freshWorkspace, resume, type Scene, start, voteOnPause } from './support.ts'
+import { createScene, freshWorkspace, getFile, resume, type Scene, start, voteOnPause } from './support.ts'
 
 /** Thrown in place of the runner's death: nothing reaches the ledger after it. */
 export class Killed extends Error {}
@@ -93,7 +94,7 @@ export async function crash({ plan: planWith, at, when }: Crash): Promise<Afterm
 }
 
 /** A write's workspace is gone, so it did not happen; a process did where its line stands in the log. */
-function reconcile(scene: Scene, effect: EffectRecord, happened: boolean): void {
+export function reconcile(scene: Scene, effect: EffectRecord, happened: boolean): void {
   const isProcess = effect.effectClass === 'process_execution'
   scene.ledger.store.control(
     {
@@ -118,7 +119,7 @@ function reconcile(scene: Scene, effect: EffectRecord, happened: boolean): void 
   )
 }
 
-function countsOf(log: string): Map<string, number> {
+export function countsOf(log: string): Map<string, number> {
   const counts = new Map<string, number>()
   let text = ''
   try {
@@ -128,4 +129,12 @@ function countsOf(log: string): Map<string, number> {
   }
   for (const task of text.split('\n').filter(line => line !== '')) counts.set(task, (counts.get(task) ?? 0) + 1)
   return counts
+}
+
+/** Every process ran once, every file of the last workspace is there, the chain verifies. */
+export function expectExactlyOnce({ scene, state, ran, isVerified }: Aftermath): void {
+  expect(state, scene.events.map(event => JSON.stringify(event)).join('\n')).toBe('succeeded')
+  expect(Object.fromEntries(ran)).toEqual({ 'tool-a': 1, 'tool-b': 1, 'tool-c': 1 })
+  expect(['one', 'deep/two', 'three'].map(name => getFile(scene, `out/${name}`))).toEqual(['later', 'two', 'out/one'])
+  expect(isVerified).toBe(true)
 }
