@@ -3,32 +3,35 @@ import { Cells } from './sql/cells.ts'
 import type { Row } from './sql/contract.ts'
 import type { Delivery, InboxRow } from './types.ts'
 
-/** Keeps a delivery, once by its id and once by its comment. */
-export function add(context: Context, delivery: Delivery): 'new' | 'duplicate' {
-  const { sql } = context
-  return sql.transaction(() => {
-    const added = sql.all(
-      `INSERT INTO inbox (delivery, event, action, comment, state, attempts, received_at, due_at, payload)
-       VALUES (?, ?, ?, ?, 'due', 0, ?, ?, ?) ON CONFLICT DO NOTHING RETURNING 1`,
-      delivery.delivery,
-      delivery.event,
-      delivery.action,
-      delivery.comment,
-      delivery.receivedAt,
-      delivery.receivedAt,
-      JSON.stringify(delivery.payload),
-    )
-    if (added.length === 1) return 'new'
-    // Whoever sends again wants it done: a delivery that waits for its retry need not wait longer.
-    sql.run(
-      "UPDATE inbox SET due_at = ? WHERE state = 'due' AND attempts > 0 AND (delivery = ? OR (comment = ? AND action = ?))",
-      delivery.receivedAt,
-      delivery.delivery,
-      delivery.comment,
-      delivery.action,
-    )
-    return 'duplicate'
-  })
+/** Keeps deliveries, each once by its id and once by its comment, all in one transaction; answers in their order. */
+export function add(context: Context, deliveries: readonly Delivery[]): ('new' | 'duplicate')[] {
+  return context.sql.transaction(() => deliveries.map(delivery => addOne(context, delivery)))
+}
+
+function addOne({ sql }: Context, delivery: Delivery): 'new' | 'duplicate' {
+  const added = sql.all(
+    `INSERT INTO inbox (delivery, event, action, comment, state, attempts, received_at, due_at, outcome, payload)
+     VALUES (?, ?, ?, ?, ?, 0, ?, ?, ?, ?) ON CONFLICT DO NOTHING RETURNING 1`,
+    delivery.delivery,
+    delivery.event,
+    delivery.action,
+    delivery.comment,
+    delivery.outcome === undefined ? 'due' : 'done',
+    delivery.receivedAt,
+    delivery.receivedAt,
+    delivery.outcome ?? null,
+    JSON.stringify(delivery.payload),
+  )
+  if (added.length === 1) return 'new'
+  // Whoever sends again wants it done: a delivery that waits for its retry need not wait longer.
+  sql.run(
+    "UPDATE inbox SET due_at = ? WHERE state = 'due' AND attempts > 0 AND (delivery = ? OR (comment = ? AND action = ?))",
+    delivery.receivedAt,
+    delivery.delivery,
+    delivery.comment,
+    delivery.action,
+  )
+  return 'duplicate'
 }
 
 /** Deliveries whose time has come, oldest first. */

@@ -217,7 +217,12 @@ export class LedgerStore {
 
   /** `duplicate` for a delivery or comment seen before; one that waits for its retry is then due at once. */
   addInbox(delivery: Delivery): 'new' | 'duplicate' {
-    return inbox.add(this.#context, delivery)
+    return inbox.add(this.#context, [delivery])[0] ?? 'duplicate'
+  }
+
+  /** The same for deliveries that came together: one commit, answers in their order. */
+  addInboxAll(deliveries: readonly Delivery[]): ('new' | 'duplicate')[] {
+    return inbox.add(this.#context, deliveries)
   }
 
   dueInbox(limit = 50): InboxRow[] {

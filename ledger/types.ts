@@ -69,6 +69,8 @@ export interface Delivery {
   comment: number | null
   payload: JsonObject
   receivedAt: string
+  /** Set where nothing is to be done about it: kept as done, so that it is known when it comes again. */
+  outcome?: string
 }
 
 export interface InboxRow extends Delivery {

@@ -1,4 +1,6 @@
-import { work } from '../work/index.ts'
+import type { Delivery } from '../../ledger/index.ts'
+import { markIdle, work } from '../work/index.ts'
+import { Arrivals } from './arrivals.ts'
 import type { RepositoryHandle } from './handle.ts'
 import type { RepositoryState } from './state.ts'
 
@@ -8,9 +10,19 @@ const retryAfterFaultMs = 30_000
 /** Deliveries into the inbox, and the work that they and timers lead to: one turn at a time, however often it is called. */
 export function workCalls(state: RepositoryState): Pick<RepositoryHandle, 'deliver' | 'tick'> {
   const { clock, log, schedule } = state.world
+  const arrivals = new Arrivals(deliveries => keep(deliveries))
   let working: Promise<void> | null = null
   let again = false
   let sweptAt = 0
+
+  /** One commit; a turn of work follows where there is any. */
+  function keep(deliveries: Delivery[]): ('new' | 'duplicate')[] {
+    const marked = markIdle(state.store, deliveries)
+    const outcomes = state.store.addInboxAll(marked)
+    const isIdle = marked.every(({ outcome }, index) => outcome !== undefined && outcomes[index] === 'new')
+    if (!isIdle) schedule(clock.now().toISOString())
+    return outcomes
+  }
 
   function sweepDaily(): void {
     const now = clock.now().getTime()
@@ -47,9 +59,7 @@ export function workCalls(state: RepositoryState): Pick<RepositoryHandle, 'deliv
   return {
     async deliver({ repository, ...delivery }) {
       await state.prove(repository)
-      const outcome = state.store.addInbox(delivery)
-      schedule(clock.now().toISOString())
-      return outcome
+      return arrivals.add(delivery)
     },
 
     tick() {

@@ -10,7 +10,8 @@ import { directoryOver } from '../../control-plane/directory/over-tables.ts'
 import { DirectoryTables } from '../../control-plane/directory/tables.ts'
 import { githubFor } from '../../control-plane/github/index.ts'
 import type { RepositoryContext } from '../../control-plane/repository/context.ts'
-import { RepositoryService } from '../../control-plane/repository/service.ts'
+import type { RepositoryHandle } from '../../control-plane/repository/handle.ts'
+import { repositoryService } from '../../control-plane/repository/service.ts'
 import { webhookRoute } from '../../control-plane/webhooks/index.ts'
 import { LedgerStore, openNodeSql, systemIds } from '../../ledger/index.ts'
 import type { Clock } from '../../policy/ports.ts'
@@ -39,7 +40,7 @@ export interface World {
   config: Config
   /** The same ledger file as the service's, through a connection of its own. */
   store: LedgerStore
-  service: RepositoryService
+  service: RepositoryHandle
   context: RepositoryContext
   /** Lines that were logged. */
   logged: string[]
@@ -94,14 +95,18 @@ export async function startWorld(options: WorldOptions = {}): Promise<World> {
   const file = join(directory, `${repository.id}.sqlite`)
   const sql = openNodeSql(file)
   const logged: string[] = []
+  let isOpen = true
   const log = (event: string, data?: object) => void logged.push(`${event} ${JSON.stringify(data ?? {})}`)
   const ports = { config, clock, ids: systemIds, fetch: globalThis.fetch, log: { info: log, error: log } }
-  const service: RepositoryService = new RepositoryService(repository.id, {
+  const service: RepositoryHandle = repositoryService(repository.id, {
     ...ports,
     directory: directoryOver(tables),
     sql: () => sql,
     schedule: due => {
-      if (due !== null && due <= clock.now().toISOString()) setImmediate(() => void service.tick())
+      if (due === null || due > clock.now().toISOString()) return
+      setImmediate(() => {
+        if (isOpen) void service.tick()
+      })
     },
     hold: () => () => undefined,
   })
@@ -169,6 +174,7 @@ export async function startWorld(options: WorldOptions = {}): Promise<World> {
     issue: number => repository.issue(number),
     async close() {
       await github.deliveries.idle()
+      isOpen = false
       await service.tick()
       await new Promise<void>(done => server.close(() => done()))
       own.close()

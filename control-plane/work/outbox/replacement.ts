@@ -28,7 +28,8 @@ export async function replacement(context: RepositoryContext, row: OutboxRow): P
   const registered = store.pause(pause.pause)?.issue ?? null
   if (registered === null) return failed('the new issue was not registered')
   const voided = numberOf(row, 'voided')
-  if (voided === 0 || textOf(row, 'cause') === 'deleted' || textOf(row, 'cause') === 'transferred') return done()
+  const isGone = ['deleted', 'transferred', 'deleted or transferred'].includes(textOf(row, 'cause'))
+  if (voided === 0 || isGone) return done()
   const closed = await closeWithLink(context, voided, `void-${voided}`, registered)
   return closed.ok || closed.code === 'not_found' ? done() : failedCall(closed)
 }
