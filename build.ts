@@ -11,11 +11,10 @@ const root = import.meta.dirname
 
 /** Modules that agentctl never calls, each with what stands in its place. */
 const absent: { filter: RegExp; contents: string }[] = [
-  // @actions/core's OIDC client brings an undici of its own; own calls go through runner/network/own.ts.
-  {
-    filter: /^@actions\/http-client(\/.*)?$/,
-    contents: 'export class HttpClient {}\nexport class BearerCredentialHandler {}',
-  },
+  // @actions/core's OIDC client brings an HTTP client with an undici of its own; own calls go through runner/network/own.ts.
+  { filter: /^\.\/oidc-utils\.js$/, contents: 'export class OidcClient {}' },
+  // It asks the system about itself through @actions/exec, which would be loaded at start for nothing.
+  { filter: /^\.\/platform\.js$/, contents: 'export {}' },
   // Messages in fifty languages; English comes from ./en.js.
   { filter: /^\.\.\/locales\/index\.js$/, contents: 'export {}' },
 ]

@@ -1,5 +1,5 @@
 import { LedgerError } from '../ledger/port.ts'
-import { OwnCallError } from '../runner/network/own.ts'
+import { OwnCallError } from '../runner/network/own-error.ts'
 
 /** Exit codes of faults that end the Action before or beside a run (01, Exit codes). */
 export const exits = { usage: 2, denied: 3, failed: 4, persistence: 5, cancelled: 130 } as const

@@ -2,14 +2,20 @@ import { setSecret } from '@actions/core'
 import type { Plan } from '../policy/document/plan.ts'
 import type { Json } from '../policy/json.ts'
 import { createRedactor } from '../policy/redact.ts'
+import type { JobLog } from './job-log.ts'
 
 /**
  * The one guard before every public surface: log, annotations, summary, outputs, issue errors. It knows the job's tokens
  * and the values of the environment variables that the plan reads, and has the runner mask them too.
  */
 export class Guard {
+  readonly #log: JobLog
   #secrets: string[] = []
   #redactor = createRedactor([])
+
+  constructor(log: JobLog) {
+    this.#log = log
+  }
 
   /** Adds values; those under 4 characters are left alone, masking them would shred the log (02, Secrets). */
   learn(values: readonly (string | undefined)[]): void {
@@ -17,7 +23,7 @@ export class Guard {
       (value): value is string => value !== undefined && value.length >= 4 && !this.#secrets.includes(value),
     )
     if (fresh.length === 0) return
-    for (const value of fresh) mask(value)
+    for (const value of fresh) this.#log.command(() => mask(value))
     this.#secrets = [...this.#secrets, ...fresh]
     this.#redactor = createRedactor(this.#secrets)
   }

@@ -1,6 +1,7 @@
 import type { Octokit } from '@octokit/rest'
 import { retryAfter } from '../ledger/remote-call.ts'
 import type { PauseIssue } from '../ledger/wire.ts'
+import { bodyDigest } from '../policy/approval/markers.ts'
 
 /** Where issues are opened, with the job's token. */
 export interface IssueContext {
@@ -31,17 +32,21 @@ const pagesSearched = 3
 const longestWaitMs = 30_000
 
 /**
- * Opens the approval issue, once: before every try it looks for an open one with this pause's marker by
- * github-actions[bot], so that neither a crash nor a lost answer opens a second. The pause itself stands in the ledger
- * whatever comes of it.
+ * Opens the approval issue, once: before every try it looks for an open one with exactly this pause's body by
+ * github-actions[bot], so that neither a crash nor a lost answer opens a second. `refused` are issues that the control
+ * plane does not register. The pause itself stands in the ledger whatever comes of it.
  */
-export async function openIssue(context: IssueContext, issue: PauseIssue): Promise<IssueResult> {
+export async function openIssue(
+  context: IssueContext,
+  issue: PauseIssue,
+  refused: ReadonlySet<number> = new Set(),
+): Promise<IssueResult> {
   const octokit = await clientFor(context)
   const repository = { owner: context.owner, repo: context.repo }
   const deadline = performance.now() + (context.budgetMs ?? 60_000)
   for (let pause = 500; ; pause *= 2) {
     try {
-      const existing = await findMarked(octokit, repository, issue)
+      const existing = await findOpened(octokit, repository, issue, refused)
       if (existing !== null) return { ok: true, ...existing, found: true }
       const { title, body, labels } = issue
       const { data } = await octokit.rest.issues.create({ ...repository, title, body, labels })
@@ -69,12 +74,12 @@ async function clientFor({ apiUrl, token, fetch, signal }: IssueContext): Promis
   })
 }
 
-async function findMarked(
+async function findOpened(
   octokit: Octokit,
   repository: { owner: string; repo: string },
   issue: PauseIssue,
+  refused: ReadonlySet<number>,
 ): Promise<{ number: number; url: string } | null> {
-  const marker = `agentctl:pause=${issue.pause}`
   for (let page = 1; page <= pagesSearched; page++) {
     const { data } = await octokit.rest.issues.listForRepo({
       ...repository,
@@ -85,15 +90,17 @@ async function findMarked(
       per_page: 100,
       page,
     })
-    const marked = data.filter(
+    // Another workflow's issue with our marker has the same author: only the whole body tells ours.
+    const ours = data.filter(
       candidate =>
         candidate.pull_request === undefined &&
         candidate.user?.login === 'github-actions[bot]' &&
         candidate.user.type === 'Bot' &&
-        candidate.body?.includes(marker),
+        bodyDigest(candidate.body ?? '') === issue.bodyDigest &&
+        !refused.has(candidate.number),
     )
     // The oldest one: another attempt that looked at the same time comes to the same.
-    const first = marked.at(-1)
+    const first = ours.at(-1)
     if (first !== undefined) return { number: first.number, url: first.html_url }
     if (data.length < 100) return null
   }

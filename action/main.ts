@@ -1,5 +1,5 @@
 import { getInput } from '@actions/core'
-import { systemClock, systemIds } from '../ledger/index.ts'
+import { systemClock, systemIds } from '../ledger/system.ts'
 import { Annotations } from './annotations.ts'
 import { Guard } from './guard.ts'
 import { JobLog } from './job-log.ts'
@@ -9,7 +9,7 @@ import { abortOnSignals } from './signals.ts'
 
 /** The GitHub Action's entry: reads the step, runs it, tells how it ended, and exits with the run's code. */
 const log = new JobLog(text => process.stdout.write(text))
-const guard = new Guard()
+const guard = new Guard(log)
 const annotations = new Annotations(log, text => guard.text(text))
 const progress = new Progress(log, annotations)
 const signal = abortOnSignals(() => {

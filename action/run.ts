@@ -1,11 +1,9 @@
-import { runAttached } from './attached.ts'
 import type { ActionContext } from './context.ts'
 import { DocumentError } from './document.ts'
 import { describeFailure, exits } from './failure.ts'
 import { type HostFloor, readHostFloor } from './floor.ts'
 import { type Inputs, readInputs } from './inputs.ts'
 import { readJob } from './job.ts'
-import { runLocal } from './local.ts'
 import { faultOutcome, type Outcome, processExit } from './outcome.ts'
 import { writeOutputs } from './outputs.ts'
 import { preflight } from './preflight.ts'
@@ -44,13 +42,14 @@ export async function runAction(base: ActionBase, read: (name: string) => string
   return processExit(outcome, inputs?.['on-pause'] ?? 'fail')
 }
 
-function perform(context: ActionContext, host: HostFloor): Promise<Outcome> {
+/** Either way of running is loaded when it is known which one it is: the other's ledger costs no time to start. */
+async function perform(context: ActionContext, host: HostFloor): Promise<Outcome> {
   const { inputs, job, guard } = context
   guard.learn([inputs['github-token'], job.oidc?.token])
   preflight(inputs, job)
   const origin = inputs['control-plane-url']
-  if (origin === null || job.oidc === null) return runLocal(context, host)
-  return runAttached(context, { ...job.oidc, audience: origin }, host)
+  if (origin === null || job.oidc === null) return (await import('./local.ts')).runLocal(context, host)
+  return (await import('./attached.ts')).runAttached(context, { ...job.oidc, audience: origin }, host)
 }
 
 function failed(base: ActionBase, thrown: unknown): Outcome {

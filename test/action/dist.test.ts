@@ -21,17 +21,18 @@ beforeAll(async () => {
 })
 afterAll(() => Promise.all([first, second].map(folder => rm(folder, { recursive: true }))))
 
-/** A file of the bundle and every one that its static imports load with it. */
-function loadedBy(name: string): string[] {
-  const entry = Object.keys(metafile.outputs).find(path => basename(path) === name)
+/** The Action's entry, the way of running that it then loads, and every file that their static imports load with them. */
+function loadedAtStart(way: 'local' | 'attached'): string[] {
   const loaded = new Set<string>()
-  const load = (path: string) => {
-    if (loaded.has(path)) return
+  const load = (path: string | undefined) => {
+    if (path === undefined || loaded.has(path)) return
     loaded.add(path)
     for (const { kind, path: imported, external } of metafile.outputs[path]?.imports ?? [])
       if (kind === 'import-statement' && external !== true) load(imported)
   }
-  if (entry !== undefined) load(entry)
+  const named = (pattern: RegExp) => Object.keys(metafile.outputs).find(path => pattern.test(basename(path)))
+  load(named(/^index\.js$/))
+  load(named(new RegExp(`^${way}-[A-Z0-9]+\\.js$`)))
   return [...loaded]
 }
 
@@ -52,8 +53,8 @@ describe('the bundle', () => {
     expect(await differences(first, second)).toEqual([])
   })
 
-  test('what the Action loads at start is at most 0.8 MB', () => {
-    const start = bytesOf(loadedBy('index.js'))
+  test.each(['local', 'attached'] as const)('what the Action loads to run (%s) is at most 0.8 MB', way => {
+    const start = bytesOf(loadedAtStart(way))
     expect(start).toBeGreaterThan(100_000)
     expect(start).toBeLessThanOrEqual(startLimitBytes)
   })
@@ -68,17 +69,20 @@ describe('the bundle', () => {
   })
 
   test('nothing but these packages is loaded at start: the network and GitHub come when they are needed', () => {
-    expect(packagesIn(loadedBy('index.js'))).toEqual([
+    expect(packagesIn(loadedAtStart('local'))).toEqual([
       '@actions/core',
-      '@actions/exec',
-      '@actions/io',
       '@noble/hashes',
-      'canonicalize',
       'diff',
       'uuid',
       'yaml',
       'zod',
     ])
+  })
+
+  test('with a control plane @actions/exec comes too, still no HTTP client', () => {
+    const packages = packagesIn(loadedAtStart('attached'))
+    expect(packages).toContain('@actions/exec')
+    expect(packages.filter(name => name === 'undici' || name.startsWith('@octokit/'))).toEqual([])
   })
 
   test('undici and octokit are in it, in chunks of their own', () => {

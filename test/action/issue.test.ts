@@ -5,6 +5,7 @@ import { type IssueContext, openIssue } from '../../action/issue.ts'
 import { openApprovalIssue } from '../../action/pause.ts'
 import type { CallContext } from '../../ledger/remote-call.ts'
 import type { AttachRequest } from '../../ledger/wire.ts'
+import { bodyDigest } from '../../policy/approval/index.ts'
 import { defaultApprovalSettings } from '../../policy/approval/record.ts'
 import { ownFetch } from '../../runner/network/own.ts'
 import { answer, bodyOf, type LocalServer, serve } from '../network/server.ts'
@@ -27,12 +28,13 @@ let oidcTokens: number
 let registered: { pause: string; issue: number } | null
 
 const digest = 'd'.repeat(64)
+const issueBody = '<!-- agentctl:pause=pause-1 -->\ntext'
 const pauseIssue = () => ({
   pause: 'pause-1',
   title: 'Approve release',
-  body: 'text\n<!-- agentctl:pause=pause-1 -->',
+  body: issueBody,
   labels: ['agentctl', 'approval'],
-  bodyDigest: digest,
+  bodyDigest: bodyDigest(issueBody),
 })
 
 beforeEach(async () => {
@@ -151,7 +153,8 @@ describe('opening the issue', () => {
     ['another bot', { login: 'other[bot]' }],
     ['closed', { state: 'closed' }],
     ['a pull request', { pullRequest: true }],
-    ['another pause', { body: 'agentctl:pause=pause-2' }],
+    ['another pause', { body: issueBody.replace('pause-1', 'pause-2') }],
+    ['another workflow wrote it round our marker', { body: `${issueBody}, and more` }],
   ])('not used: %s', async (_, difference) => {
     issues = [{ number: 1, body: pauseIssue().body, state: 'open', login: 'github-actions[bot]', ...difference }]
     const result = await openIssue(github(), { ...pauseIssue(), registered: null })
@@ -254,6 +257,34 @@ describe('the issue of a pause', () => {
     troubles = {}
     expect(await openApprovalIssue(calls(), github(), paused())).toMatchObject({ ok: true, number: 1, found: true })
     expect(issues).toHaveLength(1)
+  })
+
+  test('one left behind that may not be registered is passed over for a new one', async () => {
+    issues = [{ number: 1, body: issueBody, state: 'open', login: 'github-actions[bot]' }]
+    const problem = {
+      type: 'about:blank',
+      title: 'refused',
+      status: 422,
+      code: 'registration_refused',
+      detail: 'edited',
+    }
+    troubles['POST /run/registration'] = [fails(422, problem)]
+    expect(await openApprovalIssue(calls(), github(), paused())).toMatchObject({ ok: true, number: 2, found: false })
+    expect(registered).toEqual({ pause: 'pause-1', issue: 2 })
+  })
+
+  test('refused again and again: a fault with the reason, not an issue after the other', async () => {
+    const problem = {
+      type: 'about:blank',
+      title: 'refused',
+      status: 422,
+      code: 'registration_refused',
+      detail: 'edited',
+    }
+    troubles['POST /run/registration'] = Array.from({ length: 100 }, () => fails(422, problem))
+    const given = openApprovalIssue(calls(), github(), paused())
+    await expect(given).rejects.toMatchObject({ code: 'invalid', message: expect.stringMatching(/edited; re-run/) })
+    expect(issues).toHaveLength(5)
   })
 
   test('what GitHub refuses is a result, not a throw', async () => {
