@@ -1,7 +1,8 @@
 import { Hono } from 'hono'
 import { cut, paginate, respond } from './answer.ts'
-import type { Call, Route, Services } from './call.ts'
+import type { Answer, Call, Route, Services } from './call.ts'
 import { ApiError, needsUserAgent, notFound, problemsParsing, unknownVersion } from './errors.ts'
+import type { Fault } from './faults.ts'
 import { permit } from './permit.ts'
 import { type Caller, describeCaller } from './tokens.ts'
 
@@ -99,7 +100,7 @@ export function createApi(services: Services, routes: readonly Route[]): Hono {
           return repository
         },
       }
-      answer = paginate(route.handle(call), query, url, services, fault?.shuffle === true)
+      answer = paginate(leaveOut(route.handle(call), fault ?? {}), query, url, services, fault?.shuffle === true)
       services.violations.push(...services.validator.response(route.operation, answer.status, answer.body))
     } catch (error) {
       if (!(error instanceof ApiError)) throw error
@@ -145,4 +146,10 @@ function parse(text: string): unknown {
   } catch {
     throw problemsParsing()
   }
+}
+
+function leaveOut(answer: Answer, { omit }: Fault): Answer {
+  return omit === undefined || !('list' in answer)
+    ? answer
+    : { ...answer, list: answer.list.filter(item => !omit(item)) }
 }

@@ -20,6 +20,8 @@ export interface Fault {
   delayMs?: number
   /** Lists answer in an order that is none: still every item once over all pages. */
   shuffle?: boolean
+  /** Lists leave out what this says yes to, as one that lags behind the newest writes does. */
+  omit?: (item: unknown) => boolean
 }
 
 /** Programmed failures, first added first tried; each counts down as it is met. */
