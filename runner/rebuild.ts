@@ -1,5 +1,5 @@
 import type { EffectRecord, RunSnapshot, TaskRecord } from '../ledger/port.ts'
-import { commit, type RunContext } from './context.ts'
+import type { RunContext } from './context.ts'
 import { moveTask } from './moves.ts'
 import { isOver } from './state.ts'
 
@@ -41,7 +41,7 @@ export async function leaveUncertain(context: RunContext, effects: readonly Effe
   }
 }
 
-/** Completes a batch that was interrupted between its results and its moves, from the results as recorded. */
+/** Completes a batch that was interrupted between its results and its moves, from the results as recorded; with the next commit. */
 export async function completeBatch(context: RunContext, snapshot: RunSnapshot): Promise<void> {
   for (const task of snapshot.tasks) {
     if (isOver(task.state)) continue
@@ -49,7 +49,6 @@ export async function completeBatch(context: RunContext, snapshot: RunSnapshot):
     if (effect === undefined) continue
     await complete(context, task, effect)
   }
-  await commit(context, [])
 }
 
 async function complete(context: RunContext, { task, attempt }: TaskRecord, effect: EffectRecord): Promise<void> {

@@ -81,7 +81,7 @@ export async function crash({ plan: planWith, at, when }: Crash): Promise<Afterm
     if (state !== 'running' && state !== 'paused' && state !== 'uncertain') break
     for (const pause of store.openPauses()) voteOnPause(scene, run, pause, 'approve')
     for (const effect of store.effects(run))
-      if (effect.state === 'uncertain') {
+      if (state === 'uncertain' && effect.state === 'uncertain') {
         uncertain += 1
         reconcile(scene, effect, (countsOf(log).get(effect.task) ?? 0) > 0)
       }

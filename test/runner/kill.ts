@@ -19,20 +19,14 @@ export async function killAtRandom(longestMilliseconds: number): Promise<{ kills
       const state = store.record(run)?.state ?? 'running'
       if (state !== 'running' && state !== 'uncertain' && state !== 'paused') break
       for (const effect of store.effects(run))
-        if (effect.state === 'uncertain') {
+        if (state === 'uncertain' && effect.state === 'uncertain') {
           uncertain += 1
           reconcile(scene, effect, countsOf(log).has(effect.task))
         }
       if (turn > 0) freshWorkspace(scene)
       // The later, the longer: it must end some time.
       if (
-        await runKilled(
-          scene.directory,
-          scene.workspace,
-          log,
-          run,
-          Math.random() * longestMilliseconds * (1 + turn / 4),
-        )
+        await runKilled(scene.directory, scene.workspace, log, run, Math.random() * longestMilliseconds * 1.5 ** turn)
       )
         kills += 1
     }
