@@ -2,6 +2,7 @@ import type { z } from 'zod'
 import type { Json, JsonObject } from '../json.ts'
 import type { Diagnostic } from './diagnostic.ts'
 import type { WorkflowDocument } from './document.ts'
+import { documentLimits } from './limits.ts'
 import { createReporter, type Reporter } from './reporter.ts'
 import { reportIssue } from './schema/issues.ts'
 import { type Lost, leaveOut, readBareScalars } from './schema/repair.ts'
@@ -59,7 +60,7 @@ export function parseDocument({ text, file, directory = directoryOf(file) }: Par
 export function mergeDiagnostics(...lists: Diagnostic[][]): Diagnostic[] {
   const all = lists.flat().sort((one, other) => one.line - other.line || one.column - other.column)
   let errors = 0
-  return all.filter(diagnostic => diagnostic.severity === 'warning' || ++errors <= 100)
+  return all.filter(diagnostic => diagnostic.severity === 'warning' || ++errors <= documentLimits.faults)
 }
 
 function checkVersion(reporter: Reporter, value: JsonObject): boolean {
@@ -106,7 +107,7 @@ function checkSchema(reporter: Reporter, tree: YamlTree, written: JsonObject): C
   }
   if (result.success) return isObject(value) ? { value, workflow: result.data, lost: new Set() } : null
 
-  for (const issue of result.error.issues) reportIssue(reporter, tree, value, issue)
+  for (const issue of result.error.issues.slice(0, documentLimits.faults)) reportIssue(reporter, tree, value, issue)
   const rest = leaveOut(value, result.error.issues)
   const repaired = workflowSchema.safeParse(rest.value)
   if (!repaired.success || !isObject(value)) return null

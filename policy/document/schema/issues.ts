@@ -1,5 +1,6 @@
 import type { z } from 'zod'
 import type { Json } from '../../json.ts'
+import { documentLimits } from '../limits.ts'
 import type { Finding, Reporter } from '../reporter.ts'
 import { locate } from '../yaml/places.ts'
 import { type Path, showPath, type YamlTree } from '../yaml/tree.ts'
@@ -34,7 +35,8 @@ export function reportIssue(reporter: Reporter, tree: YamlTree, root: Json, issu
 
 function reportUnknown(reporter: Reporter, path: Path, keys: readonly string[]): void {
   const known = fieldsAt(path)
-  for (const key of keys) {
+  // The rest would not be reported anyway.
+  for (const key of keys.slice(0, documentLimits.faults)) {
     const close = nearest(key, known)
     const help =
       close === null

@@ -77,17 +77,14 @@ function compose(text: string, faults: YamlFault[]): Document.Parsed | null {
   collectFaults(composer, faults)
   const parser = new Parser()
   const documents: Document.Parsed[] = []
-  let values = 0
+  const guard = lexemeGuard(parser, faults)
 
   const feed = (token: ReturnType<Parser['next']> extends Generator<infer Token> ? Token : never): void => {
     if (token.type === 'error') report(faults, fault(token.offset, token.message, ''))
     else for (const document of composer.next(token)) documents.push(document)
   }
   for (const lexeme of new Lexer().lex(text)) {
-    if (startsValue(lexeme) && ++values > 2 * documentLimits.nodes + 2) {
-      report(faults, fault(0, `the document has more than ${documentLimits.nodes} values`, 'move data into files'))
-      throw new Enough()
-    }
+    guard(lexeme)
     for (const token of parser.next(lexeme)) feed(token)
   }
   for (const token of parser.end()) feed(token)
@@ -118,6 +115,11 @@ function collectFaults(composer: ComposerType, faults: YamlFault[]): void {
   open.onError = (source, code, message, warning) => {
     // An unknown tag is only a warning to the composer; the walk over the values refuses every tag.
     if (warning === true) return
+    if (faults.length >= documentLimits.faults) throw new Enough()
+    if (code === 'RESOURCE_EXHAUSTION') {
+      report(faults, fault(offsetOf(source), tooDeep, 'move data into files'))
+      return
+    }
     const help = code === 'TAB_AS_INDENT' ? 'indent with spaces' : ''
     report(faults, fault(offsetOf(source), message, help))
   }
@@ -135,11 +137,56 @@ function report(faults: YamlFault[], found: YamlFault): void {
   if (faults.length >= documentLimits.faults) throw new Enough()
 }
 
-/** Scalars (announced by U+001F), flow collections and aliases: at least every second value of any document. */
-function startsValue(lexeme: string): boolean {
-  const code = lexeme.charCodeAt(0)
-  return code === 0x1f || code === 0x5b || code === 0x7b || code === 0x2a
+/**
+ * Stops where a text cannot become a document any more, long before the composer would be done with it: at more values
+ * than it may have (each stands behind a `:`, a `-` or a comma, and is a scalar, announced by U+001F, a flow collection or
+ * an alias, as each key is), at deeper nesting, and at the hundredth tag or directive, which are refused anyway.
+ */
+function lexemeGuard(parser: Parser, faults: YamlFault[]): (lexeme: string) => void {
+  const most = documentLimits.nodes
+  const seen = { nodes: 0, introduced: 0, commas: 0, refused: 0, flow: 0, inLine: 0 }
+  const stop = (message: string, help: string): never => {
+    report(faults, fault(parser.offset, message, help))
+    throw new Enough()
+  }
+  return lexeme => {
+    const code = lexeme.charCodeAt(0)
+    if (code === newline) seen.inLine = 0
+    else if (code === scalar || code === asterisk) seen.nodes++
+    else if (code === openBracket || code === openBrace) {
+      seen.nodes++
+      seen.flow++
+    } else if (code === closeBracket || code === closeBrace) seen.flow = Math.max(0, seen.flow - 1)
+    else if (code === comma) seen.commas++
+    else if (lexeme.length === 1 && (code === colon || code === dash || code === question)) {
+      if (code !== question) seen.introduced++
+      if (seen.flow === 0) seen.inLine++
+    } else if (code === percent || code === exclamation) seen.refused++
+    else return
+
+    if (seen.flow > documentLimits.depth || seen.inLine > documentLimits.depth) stop(tooDeep, 'move data into files')
+    if (seen.refused > documentLimits.faults) stop('the document is full of tags or directives', 'remove them')
+    if (seen.nodes > 2 * most + 2 || seen.introduced > most || seen.commas > most) {
+      stop(`the document has more than ${most} values`, 'move data into files')
+    }
+  }
 }
+
+const tooDeep = `the document is nested deeper than ${documentLimits.depth} levels`
+
+const newline = 0x0a
+const scalar = 0x1f
+const exclamation = 0x21
+const percent = 0x25
+const asterisk = 0x2a
+const comma = 0x2c
+const dash = 0x2d
+const colon = 0x3a
+const question = 0x3f
+const openBracket = 0x5b
+const closeBracket = 0x5d
+const openBrace = 0x7b
+const closeBrace = 0x7d
 
 function fault(offset: number, message: string, help: string): YamlFault {
   return { offset, message, help }
