@@ -121,6 +121,39 @@ export function approvalSuite(engine: Engine): void {
         expect(refusal(() => applyAs(store, run, 2, [start(run, 'a')]))).toBe('conflict')
       }))
 
+    it('looks at the approval itself before a start, not only at the effect', () =>
+      engine.withDisk(disk => {
+        const { store, clock } = openStore(disk)
+        const { run, pause } = beginPaused(store, [{ id: 'a' }], ['a'], clock.in(week))
+        control(store, run, vote(run, pause, ['a'], 'approve', alice))
+        store.acquire(run, holder, 'job:7001/2')
+        // Behind the ledger's back, as damage or another writer would.
+        disk.open().run('UPDATE effects SET approval = NULL')
+        const { store: again } = openStore(disk)
+        expect(refusal(() => applyAs(again, run, 2, [start(run, 'a')]))).toBe('conflict')
+      }))
+
+    it('leaves what is resolved as it is when a later decision names it too', () =>
+      engine.withDisk(disk => {
+        const { store, clock } = openStore(disk)
+        const tasks = [{ id: 'a' }, { id: 'b', failure: 'continue' } as const]
+        const { run, pause } = beginPaused(store, tasks, ['a', 'b'], clock.in(week))
+        control(store, run, vote(run, pause, ['a'], 'approve', alice))
+        control(store, run, vote(run, pause, ['a', 'b'], 'reject', bob))
+        expect(standing(store, run)).toMatchObject({ items: 'approved rejected', outbox: 'redispatch' })
+        expect(refusal(() => control(store, run, vote(run, pause, ['a', 'b'], 'approve', bob)))).toBe('conflict')
+      }))
+
+    it('does not touch a dependent that has come to its end', () =>
+      engine.withDisk(disk => {
+        const { store, clock } = openStore(disk)
+        const run = begin(store, [{ id: 'a', failure: 'continue' }, { id: 'b', needs: ['a'] }, { id: 'c' }])
+        const asks = [request(run, 'a', 'ask'), move('a', 'waiting'), move('b', 'skipped')]
+        applyAs(store, run, 1, [...asks, pauseFor(run, 'p', ['a'], clock.in(week))])
+        control(store, run, vote(run, 'p', ['a'], 'reject', alice))
+        expect(standing(store, run)).toMatchObject({ tasks: 'denied skipped pending', outbox: 'redispatch' })
+      }))
+
     const stop = { id: 'a' }
     const go = { id: 'a', failure: 'continue' } as const
     const outcomes: {

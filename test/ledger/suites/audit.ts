@@ -159,6 +159,45 @@ export function auditSuite(engine: Engine): void {
         expect((await verifyAudit(['no json'])).ok).toBe(false)
       }))
 
+    it('shows a forged event though every hash behind it was made anew', () =>
+      engine.withDisk(async disk => {
+        const { store, clock } = openStore(disk)
+        everything(store, clock)
+        const ledger = lines(store.exportLines())
+          .map(parse)
+          .filter(line => line.chain === 'ledger')
+        const verdict = (index: number, change: Partial<AuditLine>) => verifyAudit(rehashed(ledger, index, change))
+        const last = ledger.length - 1
+        const at = { chain: 'ledger', seq: ledger.length }
+        expect(await verdict(last, { at: '2020-01-01T00:00:00.000Z' })).toMatchObject({
+          at,
+          reason: expect.stringMatching(/dated before/),
+        })
+        expect(await verdict(last, { previous: 'a'.repeat(64) })).toMatchObject({
+          at,
+          reason: expect.stringMatching(/previous hash/),
+        })
+        expect(await verdict(last, { ledger: '43' })).toMatchObject({
+          at,
+          reason: expect.stringMatching(/another ledger/),
+        })
+        expect(await verdict(last, { type: 'ledger.created' })).toMatchObject({
+          at,
+          reason: expect.stringMatching(/first event/),
+        })
+        expect(await verdict(last, { type: 'made.up' })).toMatchObject({ at, reason: expect.stringMatching(/no type/) })
+        const data = { run: 'x', seq: 'no number', head: '' }
+        expect(await verdict(last, withData(data))).toMatchObject({
+          at,
+          reason: expect.stringMatching(/not that of checkpoint/),
+        })
+        // Only the heads that others hold show that a whole chain was made anew.
+        expect(await verifyAudit(store.exportLines(), 'c'.repeat(64))).toMatchObject({
+          ok: false,
+          reason: expect.stringMatching(/expected/),
+        })
+      }))
+
     it('still verifies after erasure, which drops contents and says so', () =>
       engine.withDisk(async disk => {
         const { store, clock } = openStore(disk)
@@ -263,6 +302,22 @@ export function auditSuite(engine: Engine): void {
         expect(refusal(rest)).toBe('conflict')
       }))
   })
+}
+
+function withData(data: NonNullable<AuditLine['data']>): Partial<AuditLine> {
+  const salt = new Uint8Array(16)
+  return { data, salt: '0'.repeat(32), dataDigest: dataDigest(salt, data) }
+}
+
+/** A chain with one event changed and every hash from there on made to fit. */
+function rehashed(chain: AuditLine[], index: number, change: Partial<AuditLine>): string[] {
+  const made: AuditLine[] = []
+  for (const [place, line] of chain.entries()) {
+    const previous = made.at(-1)?.hash ?? line.previous
+    const fields = { ...line, previous, ...(place === index ? change : {}) }
+    made.push({ ...fields, hash: eventHash(fields) })
+  }
+  return made.map(line => JSON.stringify(line))
 }
 
 function forge(text: string): string {
