@@ -8,6 +8,7 @@ import { evaluateCondition, resolveValue, scopeOfTask } from '../policy/document
 import type { PlanTask } from '../policy/document/plan.ts'
 import type { Json, JsonObject } from '../policy/json.ts'
 import { describeError } from '../policy/redact.ts'
+import { artifactBytesLeft, outputBytesLeft } from './budgets.ts'
 import type { RunContext } from './context.ts'
 import { ExecutorError, type Prepared } from './executor.ts'
 
@@ -41,6 +42,9 @@ export type Proposal =
   | { kind: 'ask'; asked: AskedEffect; condition: JsonObject | null }
   | { kind: 'ready'; asked: AskedEffect; prepared: Prepared; recorded: boolean; condition: JsonObject | null }
   | { kind: 'decided'; to: 'denied' | 'cancelled'; code: string; message: string; condition: JsonObject | null }
+
+/** A proposal that needs no executor any more. */
+export type Settled = Exclude<Proposal, { kind: 'ready' }>
 
 /** What a proposal is made against; look-ahead hands in less than the run knows. */
 export interface View {
@@ -89,8 +93,8 @@ export async function propose(context: Proposer, id: string, view: View): Promis
       input: input.value,
       effectId: effectId(identity),
       memory: view.memory,
-      artifactBytesLeft: budget(context, 'maxArtifactBytes', defaultArtifactBytes) - context.state.artifactBytes,
-      outputBytesLeft: budget(context, 'maxProcessOutputBytes', Number.MAX_SAFE_INTEGER) - context.state.outputBytes,
+      artifactBytesLeft: artifactBytesLeft(context),
+      outputBytesLeft: outputBytesLeft(context),
     })
   } catch (error) {
     const code = error instanceof ExecutorError ? error.code : 'internal_error'
@@ -129,12 +133,6 @@ function judge(context: Proposer, asked: AskedEffect, prepared: Prepared, condit
     return { kind: 'ready', asked: { ...asked, changed }, prepared, recorded: false, condition }
   prepared.close()
   return { kind: 'ask', asked: { ...asked, changed: known?.approval == null ? [] : changed }, condition }
-}
-
-const defaultArtifactBytes = 16 * 1_048_576
-
-function budget(context: Proposer, name: string, otherwise: number): number {
-  return context.plan.budgets[name] ?? otherwise
 }
 
 type Condition =

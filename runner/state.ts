@@ -33,6 +33,7 @@ export class RunState {
   outputBytes = 0
   startedTasks = 0
   #stopped = false
+  #over = 0
 
   constructor(plan: Plan) {
     this.plan = plan
@@ -64,6 +65,12 @@ export class RunState {
   /** Takes tasks that are over out of `open`. */
   sweep(): void {
     this.open = this.open.filter(id => !isOver(this.status(id).state))
+    this.#over = 0
+  }
+
+  /** The same once it is worth it; until then `open` holds tasks that are over. */
+  sweepIfMany(): void {
+    if (this.#over > Math.max(32, this.open.length / 4)) this.sweep()
   }
 
   /** The first of the ends, in their order of precedence, that a task came to; else succeeded. */
@@ -80,6 +87,7 @@ export class RunState {
   /** Takes note of a task's new state. */
   set(id: string, state: TaskState): void {
     this.status(id).state = state
+    if (isOver(state)) this.#over += 1
     const stops = (state === 'failed' || state === 'denied') && this.task(id).failure === 'stop'
     if (stops || state === 'uncertain') this.#stopped = true
   }

@@ -1,4 +1,3 @@
-import { digest } from '../../policy/canonical.ts'
 import type { PlanCommand } from '../../policy/document/plan.ts'
 import type { Json, JsonObject } from '../../policy/json.ts'
 import { settled } from '../builtin/prepared.ts'
@@ -16,6 +15,7 @@ import { closeProcessPlace, type ProcessPlace, processFact } from '../facts/proc
 import type { Host } from '../host.ts'
 import type { StreamName } from './capture.ts'
 import { collectArtifacts, listArtifacts } from './collect-artifacts.ts'
+import { boundFiles, checkArguments, commandOf, limitsOf, timeoutOf } from './command.ts'
 import { runHostProcess } from './host-process.ts'
 import { resultOfEnd } from './process-result.ts'
 
@@ -34,35 +34,6 @@ export function shellExecutor(host: Host): Executor {
       return preparedProcess(host, request, command, place, valuesOf(environment))
     },
   }
-}
-
-function commandOf({ task }: ExecutionRequest): PlanCommand {
-  const { process: command, isolation, name } = task.action
-  if (command === null) throw new ExecutorError('invalid_plan', `action ${name} of the plan has no command`)
-  if (isolation !== 'process')
-    throw new ExecutorError(
-      'unsupported_capability',
-      `action ${name}: isolation ${isolation} is not available on this runner; it is never replaced by a weaker one`,
-    )
-  return command
-}
-
-/** The kernel's own bounds, told by name before anything is requested. */
-const maxArgumentBytes = 131_071
-const maxArgumentsBytes = 2_000_000
-
-function checkArguments({ command, args }: PlanCommand): void {
-  const sizes = [command, ...args].map(arg => Buffer.byteLength(arg) + 9)
-  if (args.some(arg => arg.includes('\0')))
-    throw new ExecutorError(
-      'invalid_input',
-      `an argument of ${command} holds a NUL byte, which no process can be given`,
-    )
-  if (sizes.some(size => size > maxArgumentBytes) || sizes.reduce((sum, size) => sum + size, 0) > maxArgumentsBytes)
-    throw new ExecutorError(
-      'argv_too_long',
-      `the arguments of ${command} are longer than the system allows (128 KiB each, 2 MB together); pass a file instead`,
-    )
 }
 
 type Environment = { [name: string]: { source: string; value: string | undefined } }
@@ -188,30 +159,10 @@ function preparedProcess(
   }
 }
 
-/** Digests by file; of very many files, the digest of those. */
-function boundFiles(files: { [path: string]: string }): Json {
-  const many = 200
-  return Object.keys(files).length <= many ? files : { sha256: digest(files) }
-}
-
 /** Written in place since it was hashed: what was decided about is not there any more. */
 function changedProgram(realPath: string): EffectResult {
   const message = `${realPath} was changed since it was checked; nothing ran, run the task again`
   return { kind: 'failed', code: 'executable_changed', message, output: null, retrySafe: true }
-}
-
-/** The task's time bounds the action's. */
-function timeoutOf({ task }: ExecutionRequest, command: PlanCommand): number {
-  return Math.min(command.timeoutSeconds, task.timeoutSeconds)
-}
-
-function limitsOf(request: ExecutionRequest, command: PlanCommand): { [name: string]: number } {
-  return {
-    timeoutSeconds: timeoutOf(request, command),
-    stdoutLimitBytes: command.stdoutLimitBytes,
-    stderrLimitBytes: command.stderrLimitBytes,
-    combinedOutputLimitBytes: command.combinedOutputLimitBytes,
-  }
 }
 
 function isRetrySafe({ task }: ExecutionRequest): boolean {
