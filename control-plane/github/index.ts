@@ -13,6 +13,7 @@ export type {
   ReactionContent,
   RepositoryInfo,
   RepositoryName,
+  Shown,
   StatusState,
   WorkflowRun,
 } from './types.ts'

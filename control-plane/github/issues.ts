@@ -1,5 +1,5 @@
-import type { Octokit } from '@octokit/rest'
 import type { Caller } from './caller.ts'
+import { readEditTimes, readShown } from './nodes.ts'
 import { readComment, readIssue } from './read.ts'
 import type { GitHubRepository, IssueComment } from './types.ts'
 
@@ -17,6 +17,7 @@ type Issues = Pick<
   | 'createComment'
   | 'updateComment'
   | 'react'
+  | 'shown'
   | 'lastEditedAt'
 >
 
@@ -83,34 +84,10 @@ export function issues(call: Caller, at: { owner: string; repo: string }): Issue
         await octokit.rest.reactions.createForIssueComment({ ...at, comment_id, content })
         return null
       }),
-    lastEditedAt: ids => call({ what: 'reading when texts were edited' }, octokit => editTimes(octokit, ids)),
+    shown: (issue, comment) =>
+      call({ what: 'reading what the issue shows' }, octokit => readShown(octokit, issue, comment)),
+    lastEditedAt: ids => call({ what: 'reading when texts were edited' }, octokit => readEditTimes(octokit, ids)),
   }
-}
-
-const editQuery = `query ($ids: [ID!]!) {
-  nodes(ids: $ids) { __typename ... on Issue { id lastEditedAt } ... on IssueComment { id lastEditedAt } }
-}`
-
-interface EditAnswer {
-  nodes: ({ id?: string; lastEditedAt?: string | null } | null)[]
-}
-
-async function editTimes(octokit: Octokit, ids: string[]): Promise<{ [nodeId: string]: string | null }> {
-  if (ids.length === 0) return {}
-  const answer = await octokit.graphql<EditAnswer>(editQuery, { ids }).catch(partial)
-  const times: { [nodeId: string]: string | null } = {}
-  for (const node of answer.nodes) {
-    if (node?.id !== undefined && node.lastEditedAt !== undefined) times[node.id] = node.lastEditedAt
-  }
-  return times
-}
-
-/** A node that is gone comes as an error beside the others' data; anything else stays an error. */
-function partial(error: unknown): EditAnswer {
-  if (!(error instanceof Error) || error.name !== 'GraphqlResponseError') throw error
-  const { data, errors } = error as Error & { data?: EditAnswer | null; errors?: { type?: string }[] }
-  if (!data?.nodes || !errors?.every(({ type }) => type === 'NOT_FOUND')) throw error
-  return data
 }
 
 /** GitHub's lists may come out of order and may repeat an entry when something is added between two pages. */

@@ -59,6 +59,20 @@ export interface IssueComment {
   updatedAt: string
 }
 
+/** What an issue shows now; null where its node is gone. `commentEditedAt`: null = never edited, undefined = gone or not asked. */
+export interface Shown {
+  issue: {
+    nodeId: string
+    number: number
+    body: string
+    state: 'open' | 'closed'
+    isPullRequest: boolean
+    /** null = never. */
+    editedAt: string | null
+  } | null
+  commentEditedAt: string | null | undefined
+}
+
 export interface WorkflowRun {
   id: number
   attempt: number
@@ -140,6 +154,8 @@ export interface GitHubRepository {
   updateComment(id: number, body: string): Promise<Result<IssueComment>>
   /** The same reaction by the same account twice is one reaction. */
   react(comment: number, content: ReactionContent): Promise<Result<null>>
+  /** One call for all that a decision needs of an issue and, where given, of a comment on it. */
+  shown(issueNodeId: string, commentNodeId: string | null): Promise<Result<Shown>>
   /** When issues and comments, by node id, were last edited: null = never. A node that is gone is absent from the answer. */
   lastEditedAt(nodeIds: string[]): Promise<Result<{ [nodeId: string]: string | null }>>
 

@@ -220,6 +220,27 @@ describe('what does not count, each told why', () => {
     expect(outcomes(world, paused.pause)).toEqual(['approved'])
   })
 
+  test('from the inbox to the committed resolution: two calls to GitHub, one commit', async () => {
+    const first = await pausedRun(world)
+    world.github.comment(first.issue, world.people.triager, '/status')
+    const paused = await pausedRun(world)
+    await world.settle()
+    world.github.requests.clear()
+    const comment = world.github.comment(paused.issue, world.people.alice, '/approve')
+    await world.settle()
+    // The reaction is the first thing that follows the commit.
+    const routes = world.github.requests.all.map(({ route }) => route)
+    const committed = routes.findIndex(route => route.includes('/actions/') || route.endsWith('/reactions'))
+    expect(routes.slice(0, committed).sort()).toEqual([
+      'GET /repos/{owner}/{repo}/collaborators/{username}/permission',
+      'graphql',
+    ])
+    expect(reactions(comment)).toEqual(['+1'])
+    const types = [...world.store.exportLines(paused.run)].map(line => JSON.parse(line))
+    const decided = types.filter(({ type }) => /^(approval|effect\.approved|pause\.resolved)/.test(type))
+    expect(new Set(decided.map(({ at }) => at)).size).toBe(1)
+  })
+
   test('talk and other issues cost no call to GitHub', async () => {
     const paused = await pausedRun(world)
     const other = world.github.openIssue(world.repository, world.people.alice, { title: 'A bug' })

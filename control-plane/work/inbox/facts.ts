@@ -9,7 +9,8 @@ import {
 } from '../../../policy/approval/index.ts'
 import type { ApprovalSettings } from '../../../policy/approval/record.ts'
 import { bindingSettings } from '../../../policy/decision/index.ts'
-import type { Issue, Result } from '../../github/index.ts'
+import { failure } from '../../github/failure.ts'
+import { type Result, success } from '../../github/index.ts'
 import type { RepositoryContext } from '../../repository/context.ts'
 import { pageUrl } from '../addresses.ts'
 import { floorNow } from '../floor.ts'
@@ -72,39 +73,32 @@ export type IssueFacts =
   | { kind: 'gone' }
   | { kind: 'unknown'; message: string }
 
-/** Reads the issue and when it and a comment were last edited: two calls, side by side where the node id is known. */
+/** Reads what the issue shows and when a comment was edited: one call, one more where the issue's node id is not known. */
 export async function issueFacts(
   context: RepositoryContext,
   number: number,
   issueNodeId: string | null,
   commentNodeId: string | null,
 ): Promise<{ issue: IssueFacts; commentEditedAt: string | null | undefined }> {
-  const { github } = context
-  const reading = github.issue(number)
-  const answer = issueNodeId === null ? await reading : null
-  const nodeId = issueNodeId ?? (answer?.ok ? answer.value.nodeId : null)
-  const ids = [nodeId, commentNodeId].filter(id => id !== null)
-  const [issue, edits] = await Promise.all([reading, github.lastEditedAt(ids)])
-  const times = edits.ok ? edits.value : {}
-  const commentEditedAt = commentNodeId === null ? undefined : times[commentNodeId]
-  if (!issue.ok) {
-    const isGone = issue.code === 'not_found'
-    return { issue: isGone ? { kind: 'gone' } : { kind: 'unknown', message: issue.message }, commentEditedAt }
+  const nodeId = issueNodeId === null ? await nodeIdOf(context, number) : success(issueNodeId)
+  const shown = nodeId.ok ? await context.github.shown(nodeId.value, commentNodeId) : nodeId
+  if (!shown.ok) {
+    const issue: IssueFacts =
+      shown.code === 'not_found' ? { kind: 'gone' } : { kind: 'unknown', message: shown.message }
+    return { issue, commentEditedAt: undefined }
   }
-  // A transferred issue answers as the one that it became.
-  const isSame = issue.value.number === number && issue.value.nodeId === nodeId
-  if (!isSame) return { issue: { kind: 'gone' }, commentEditedAt }
-  return { issue: { kind: 'there', facts: shownNow(issue.value, times[issue.value.nodeId]) }, commentEditedAt }
+  const { issue, commentEditedAt } = shown.value
+  // A transferred issue may answer as the one that it became.
+  if (issue === null || issue.number !== number) return { issue: { kind: 'gone' }, commentEditedAt }
+  const { state, isPullRequest, body, editedAt } = issue
+  const facts = { number, state, isPullRequest, bodyDigest: bodyDigest(body), everEdited: editedAt !== null }
+  return { issue: { kind: 'there', facts }, commentEditedAt }
 }
 
-function shownNow(issue: Issue, edited: string | null | undefined): DecisionFacts['issue'] {
-  return {
-    number: issue.number,
-    state: issue.state,
-    isPullRequest: issue.isPullRequest,
-    bodyDigest: bodyDigest(issue.body),
-    everEdited: edited === undefined ? null : edited !== null,
-  }
+async function nodeIdOf({ github }: RepositoryContext, number: number): Promise<Result<string>> {
+  const issue = await github.issue(number)
+  if (!issue.ok) return issue
+  return issue.value.number === number ? success(issue.value.nodeId) : failure(404, 'not_found', 'transferred', null)
 }
 
 /** The rest of the facts, from the ledger at the moment of the verdict. */
