@@ -8,7 +8,8 @@ let plane: ControlPlane
 let count = 0
 
 beforeAll(async () => {
-  github = await startGitHub()
+  // One installation for all repositories of this file: GitHub's pace is another file's subject.
+  github = await startGitHub({ limits: { contentPerMinute: 10_000, contentPerHour: 10_000 } })
   plane = await startControlPlane(github)
 })
 afterAll(async () => {

@@ -1,6 +1,7 @@
 import { Hono } from 'hono'
 import type { Repositories } from './repositories.ts'
 import type { Runs } from './runner/runs.ts'
+import type { RunAttempt } from './runner/state.ts'
 
 /** The few web pages that links lead to, plain: an issue with its comments, a run with its jobs. */
 export function pages(repositories: Repositories, runs: Runs): Hono {
@@ -23,13 +24,21 @@ export function pages(repositories: Repositories, runs: Runs): Hono {
     if (isApi(context.req.path)) return next()
     const run = runs.all.find(one => one.id === Number(context.req.param('run')))
     if (!run) return context.notFound()
-    const attempts = run.attempts.map(attempt => {
-      const jobs = attempt.jobs.map(job => `<li>${escaped(job.name)}: ${job.conclusion ?? job.status}</li>`).join('')
-      return `<h2>Attempt ${attempt.number}: ${attempt.conclusion ?? attempt.status}</h2><ul>${jobs}</ul>`
-    })
-    return context.html(page(`${run.workflow.name} #${run.number}`, attempts.join('')))
+    return context.html(page(`${run.workflow.name} #${run.number}`, run.attempts.map(attemptOf).join('')))
+  })
+  hono.get('/:owner/:repo/actions/runs/:run{[0-9]+}/attempts/:attempt{[0-9]+}', (context, next) => {
+    if (isApi(context.req.path)) return next()
+    const run = runs.all.find(one => one.id === Number(context.req.param('run')))
+    const attempt = run?.attempts[Number(context.req.param('attempt')) - 1]
+    if (!run || !attempt) return context.notFound()
+    return context.html(page(`${run.workflow.name} #${run.number}`, attemptOf(attempt)))
   })
   return hono
+}
+
+function attemptOf({ number, status, conclusion, jobs }: RunAttempt): string {
+  const lines = jobs.map(job => `<li>${escaped(job.name)}: ${job.conclusion ?? job.status}</li>`)
+  return `<h2>Attempt ${number}: ${conclusion ?? status}</h2><ul>${lines.join('')}</ul>`
 }
 
 /** API paths by repository id look like pages of a repository named by a number. */
