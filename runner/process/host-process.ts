@@ -37,10 +37,11 @@ const graceMilliseconds = 2_000
  */
 export function runHostProcess(request: HostProcess): RunningProcess {
   const capture = new Capture(request.limits)
-  const state: { end: ProcessEnd | null; exited: boolean; killing: boolean } = {
+  const state: { end: ProcessEnd | null; exited: boolean; killing: boolean; overflowed: boolean } = {
     end: null,
     exited: false,
     killing: false,
+    overflowed: false,
   }
   const timers = new Set<NodeJS.Timeout>()
   const later = (milliseconds: number, act: () => void) => {
@@ -79,11 +80,12 @@ export function runHostProcess(request: HostProcess): RunningProcess {
   const listen = (stream: StreamName, pipe: Readable | null) => {
     pipe?.on('error', () => {})
     pipe?.on('data', (chunk: Uint8Array) => {
-      if (state.end?.kind === 'output_exceeded') return
+      if (state.overflowed) return
       const { kept, overflow } = capture.add(stream, chunk)
       if (kept.length > 0) request.onOutput(stream, kept)
       if (overflow !== null) {
-        state.end = overflow
+        state.overflowed = true
+        // Even one that was asked to end before is not given its grace any more; the first cause stands.
         state.killing = false
         stop(overflow, false)
       }
