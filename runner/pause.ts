@@ -5,7 +5,7 @@ import { requestDraft } from './drafts.ts'
 import type { Draft } from './journal.ts'
 import { lookAhead } from './look-ahead.ts'
 import { moveTask } from './moves.ts'
-import { type AskedEffect, propose } from './proposal.ts'
+import { type AskedEffect, propose, reasonToAsk } from './proposal.ts'
 
 /**
  * Pauses the run once nothing else can run: every effect that waits and every one that can be asked ahead, in one commit
@@ -73,11 +73,10 @@ function isRequested({ state }: RunContext, { effect, bindingDigest }: AskedEffe
 
 async function itemOf(context: RunContext, asked: AskedEffect) {
   const { redactor } = context.host.secrets
-  const changed = asked.changed.length === 0 ? '' : ` (asked again: ${asked.changed.join(', ')})`
   return {
     effect: asked.effect,
     bindingDigest: asked.bindingDigest,
-    reason: redactor.text(asked.decision.reason + changed),
+    reason: redactor.text(reasonToAsk(asked)),
     expected: await context.journal.payload(redactor.json(asked.expected as unknown as Json)),
   }
 }

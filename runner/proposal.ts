@@ -135,6 +135,11 @@ function judge(context: Proposer, asked: AskedEffect, prepared: Prepared, condit
   return { kind: 'ask', asked: { ...asked, changed: known?.approval == null ? [] : changed }, condition }
 }
 
+/** Why a person is asked; where an approval was given before, also which of its facts changed. */
+export function reasonToAsk({ decision, changed }: AskedEffect): string {
+  return changed.length === 0 ? decision.reason : `${decision.reason} (asked again: ${changed.join(', ')})`
+}
+
 type Condition =
   | { kind: 'decided'; result: boolean; record: JsonObject }
   | { kind: 'failed'; code: string; message: string }

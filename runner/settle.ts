@@ -2,7 +2,7 @@ import { type RunContext, report } from './context.ts'
 import { requestDraft } from './drafts.ts'
 import type { Draft } from './journal.ts'
 import { moveTask } from './moves.ts'
-import type { Settled } from './proposal.ts'
+import { reasonToAsk, type Settled } from './proposal.ts'
 
 /** Records what a proposal came to without an executor. An effect that must be asked about waits for the pause. */
 export async function settle(context: RunContext, id: string, proposal: Settled): Promise<Draft[]> {
@@ -10,7 +10,7 @@ export async function settle(context: RunContext, id: string, proposal: Settled)
   switch (proposal.kind) {
     case 'ask':
       context.state.status(id).deferred = true
-      report(context, { type: 'decision', task: id, outcome: 'ask', reason: proposal.asked.decision.reason })
+      report(context, { type: 'decision', task: id, outcome: 'ask', reason: reasonToAsk(proposal.asked) })
       return []
     case 'deny': {
       const { reason } = proposal.asked.decision

@@ -161,7 +161,7 @@ describe('the registered issue is no longer what was rendered: void for good, a 
     [
       'transferred',
       (play, issue) => {
-        const other = github().repositories.add({ name: `octo/other-${play.repository.id}` })
+        const other = github().repositories.add({ name: `${play.repository.record.owner.login}/other` })
         github().transferIssue(issue, other, play.repository.record.owner)
       },
     ],

@@ -22,7 +22,10 @@ import {
   workflowPath,
 } from '../harness/scene.ts'
 
-/** One double and one control plane for a whole file; every test begins a play in a repository of its own. */
+/**
+ * One double and one control plane for a whole file; every test begins a play in a repository of its own, with an owner of
+ * its own: GitHub counts content writes by installation.
+ */
 export interface Stage {
   scene: Scene
   begin(options: PlayOptions): Promise<Play>
@@ -80,7 +83,7 @@ export async function openStage(options: SceneOptions = {}): Promise<Stage> {
   return {
     scene,
     begin: async play => {
-      const handle = begin(scene, play, `octo/play-${++count}`)
+      const handle = begin(scene, play, `octo-${++count}/app`)
       if (play.complete !== false) await handle.handle.completed()
       return handle
     },
