@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { verifyRegistration } from '../../control-plane/work/index.ts'
 import { notes, openIssue, outcomes, ownComments, pausedRun, recordPause, resumeReruns, starts } from './pauses.ts'
+import { redeliver } from './redelivery.ts'
 import { secret, startWorld, type World } from './world.ts'
 
 let world: World
@@ -32,24 +33,8 @@ test('case 15: five times at once, and an hour later under a new delivery id: on
   expect(starts(world)).toBe(1)
 })
 
-test('200 concurrent redeliveries of one approving comment, half under new ids: one resolution, one dispatch', async () => {
-  const paused = await pausedRun(world)
-  world.github.deliveries.hold()
-  world.github.comment(paused.issue, world.people.alice, '/approve')
-  const [delivery] = world.github.deliveries.of('issue_comment', 'created')
-  if (delivery === undefined) throw new Error('nothing to deliver')
-  const copies = await Promise.all([
-    world.github.deliveries.redeliver(delivery, { count: 100 }),
-    world.github.deliveries.redeliver(delivery, { count: 100, newId: true }),
-  ])
-  await world.github.deliveries.release()
-  await world.settle()
-  expect(copies.flat().every(({ status }) => status === 202)).toBe(true)
-  expect(votes(paused.run)).toBe(1)
-  expect(starts(world)).toBe(1)
-  expect(paused.handle.attempt().number).toBe(2)
-  expect(ownComments(world, paused.issue)).toHaveLength(1)
-})
+test('200 concurrent redeliveries of one approving comment, half under new ids: one resolution, one dispatch', () =>
+  redeliver(200))
 
 test('case 16: a delivery that found the storage busy works when it is sent again', async () => {
   const paused = await pausedRun(world)
