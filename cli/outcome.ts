@@ -53,7 +53,8 @@ function place(code: string, message: string, document: string, plan: Plan): Fin
   return finding(code, message, source === undefined ? {} : { file: document, ...source })
 }
 
-function outputLines(outputs: Json): Line[] {
+/** A run's outputs as indented JSON; nothing where it has none. */
+export function outputLines(outputs: Json): Line[] {
   if (typeof outputs !== 'object' || outputs === null || Object.keys(outputs).length === 0) return []
   return JSON.stringify(outputs, null, 2).split('\n')
 }

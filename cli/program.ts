@@ -7,7 +7,11 @@ type Load = () => Promise<Handler>
 type Perform = (load: Load, operands: readonly string[], options: unknown) => Promise<void>
 
 /** The whole command line. A command's code is loaded when it is called, so that the others cost no time to start. */
-export function createProgram({ stdout, stderr }: Pick<Base, 'stdout' | 'stderr'>, perform: Perform): Command {
+export function createProgram(
+  { stdout, stderr }: Pick<Base, 'stdout' | 'stderr'>,
+  output: 'human' | 'json',
+  perform: Perform,
+): Command {
   const program = new Command('agentctl')
     .description('Runs declared automation under a policy, stops for people, and proves what happened.')
     .version(manifest.version)
@@ -22,14 +26,14 @@ export function createProgram({ stdout, stderr }: Pick<Base, 'stdout' | 'stderr'
     .configureHelp({ showGlobalOptions: true })
     .configureOutput({
       writeOut: text => stdout.write(text),
-      writeErr: text => stderr.write(text),
+      // What stands beside an envelope would spoil it.
+      writeErr: text => output === 'human' && stderr.write(text),
       // Told once, by whoever prints results.
       outputError: () => {},
       getOutHasColors: () => usesColour('auto', stdout),
       getErrHasColors: () => usesColour('auto', stderr),
     })
     .exitOverride()
-  program.action(() => program.help({ error: true }))
 
   const bind = (command: Command, load: Load): Command =>
     command.action(() => perform(load, command.args, command.optsWithGlobals()))

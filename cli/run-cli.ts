@@ -12,7 +12,7 @@ export async function runCli(argv: readonly string[], base: Base): Promise<numbe
   let result: CommandResult
   try {
     let done: CommandResult | null = null
-    const program = createProgram(base, async (load, operands, given) => {
+    const program = createProgram(base, format.output, async (load, operands, given) => {
       const options = globalOptionsSchema.parse(given)
       format = options
       const handler: Handler = await load()
@@ -49,7 +49,7 @@ function answerOf(thrown: unknown): CommandResult | null {
   if (thrown.exitCode === 0) return null
   const isHelp = thrown.code === 'commander.help'
   const message = isHelp ? 'a command is missing' : thrown.message.replace(/^error: /, '')
-  const help = isHelp ? 'see the list of commands above' : 'see agentctl --help'
+  const help = 'see agentctl --help'
   return {
     kind: 'Failure',
     exitCode: exits.usage,

@@ -4,6 +4,7 @@ import { approvalLines } from '../approval-lines.ts'
 import type { Handler } from '../command.ts'
 import { exits } from '../failure.ts'
 import { recordOf, withLedger } from '../ledger.ts'
+import { outputLines } from '../outcome.ts'
 import type { Line } from '../output/text.ts'
 
 /** `inspect RUN`: all that the ledger knows of a run. */
@@ -23,7 +24,8 @@ export const inspect: Handler = async (context, [run = '']) =>
   })
 
 function inspectLines({ record, tasks, effects, pauses, outputs, head }: RunSnapshot): Line[] {
-  const open = pauses.flatMap(pause => pause.items)
+  const shown = outputLines(outputs)
+  const approvals = pauses.flatMap(pause => pause.items)
   return [
     [['bold', record.workflowName], ` run ${record.run} `, ['bold', record.state]],
     `  document ${record.document} ${record.workflowDigest}`,
@@ -41,7 +43,7 @@ function inspectLines({ record, tasks, effects, pauses, outputs, head }: RunSnap
     ...effects.map(
       ({ effect, task, operation, state }): Line => ['  ', ['cyan', effect], ` ${task} ${operation} ${state}`],
     ),
-    ...(open.length === 0 ? [] : ['', 'Approvals:', ...open.flatMap(approvalLines)]),
-    ...(outputs === null ? [] : ['', 'Outputs:', ...JSON.stringify(outputs, null, 2).split('\n')]),
+    ...(approvals.length === 0 ? [] : ['', 'Approvals:', ...approvals.flatMap(approvalLines)]),
+    ...(shown.length === 0 ? [] : ['', 'Outputs:', ...shown]),
   ]
 }

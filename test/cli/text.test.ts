@@ -1,0 +1,64 @@
+import { PassThrough } from 'node:stream'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import type { Base } from '../../cli/command.ts'
+import { diffLines, render, visible } from '../../cli/output/text.ts'
+import { runCli } from '../../cli/run-cli.ts'
+import { systemIds } from '../../ledger/index.ts'
+import { createDesk, type Desk, gated } from './support.ts'
+
+let desk: Desk
+beforeEach(() => {
+  desk = createDesk()
+  desk.put('gated.yaml', gated)
+})
+afterEach(() => desk.dispose())
+
+test.each([
+  ['\u001b[8mhidden\u001b[0m', '\\u{1b}[8mhidden\\u{1b}[0m'],
+  ['line\r\u0007over', 'line\\u{d}\\u{7}over'],
+  ['if (admin\u202e \u2066)', 'if (admin\\u{202e} \\u{2066})'],
+  ['zero\u200bwidth\ufeff', 'zero\\u{200b}width\\u{feff}'],
+  ['c1 \u009b31m', 'c1 \\u{9b}31m'],
+  ['tabs\tand\nlines, é 漢 stay', 'tabs\tand\nlines, é 漢 stay'],
+])('text from elsewhere cannot steer the terminal: %j', (text, shown) => {
+  expect(visible(text)).toBe(shown)
+  expect(render([[['red', text]]], false)).toBe(`${shown}\n`)
+})
+
+test('a diff is coloured line by line, only where colours are wanted', () => {
+  const lines = diffLines('@@ -1 +1 @@\n-a\u001b[31m\n+b\n', '')
+  expect(render(lines, false)).toBe('@@ -1 +1 @@\n-a\\u{1b}[31m\n+b\n')
+  expect(render(lines, true)).toBe('@@ -1 +1 @@\n\u001b[31m-a\\u{1b}[31m\u001b[39m\n\u001b[32m+b\u001b[39m\n')
+})
+
+/** Runs a command in this process at a given time. */
+async function at(time: string, ...argv: string[]): Promise<{ code: number; text: string }> {
+  const stream = new PassThrough()
+  const output = stream as unknown as Base['stdout']
+  const base: Base = {
+    directory: desk.directory,
+    environment: {},
+    user: 1234,
+    stdin: process.stdin,
+    stdout: output,
+    stderr: output,
+    clock: { now: () => new Date(time) },
+    ids: systemIds,
+  }
+  const code = await runCli(argv, base)
+  stream.end()
+  return { code, text: await new Response(ReadableFrom(stream)).text() }
+}
+
+function ReadableFrom(stream: PassThrough): ReadableStream {
+  return PassThrough.toWeb(stream).readable as ReadableStream
+}
+
+test('what nobody decided in time has expired, and a late approval is told so', async () => {
+  const { text } = await at('2026-01-01T00:00:00.000Z', 'run', 'gated.yaml')
+  const [, approval = '', run = ''] = /approve\|reject (\S+) --reason TEXT\n.*resume (\S+)/.exec(text) ?? []
+  const late = await at('2026-01-08T00:00:00.000Z', 'approvals', 'approve', approval, '--reason', 'late')
+  expect([late.code, late.text]).toEqual([2, expect.stringContaining('was expired at 2026-01-08')])
+  expect((await at('2026-01-08T00:00:01.000Z', 'resume', run)).code).toBe(3)
+  expect(desk.get('out/gated.txt')).toBeNull()
+})
