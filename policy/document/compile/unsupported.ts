@@ -29,7 +29,7 @@ export function reportUnsupported(work: Work): void {
   if (spec.memory.longTerm?.embedding !== undefined) report(['spec', 'memory', 'longTerm', 'embedding'], 'embeddings')
   if (spec.compensation.onFailure === 'automatic')
     report(['spec', 'compensation', 'onFailure'], 'automatic compensation')
-  for (const task of work.tasks) reportTask(task, report)
+  for (const task of work.tasks) reportTask(work, task, report)
 
   const used = new Set(work.tasks.flatMap(task => (task.action === null ? [] : [task.action.name])))
   for (const name of used) {
@@ -45,14 +45,21 @@ export function reportUnsupported(work: Work): void {
 }
 
 function reportTask(
+  work: Work,
   { task, index }: CompiledTask,
   report: (path: Path, feature: string, on?: 'key' | 'value') => void,
 ): void {
   const path = ['spec', 'tasks', index]
-  if (task.uses.startsWith('agent:')) report([...path, 'uses'], 'agents', 'value')
-  if (task.uses.startsWith('workflow:')) report([...path, 'uses'], 'sub-workflows', 'value')
+  const { agents, subworkflows } = work.document.workflow.spec
+  // A name that is not defined is a fault of its own.
+  if (isDefined(agents, 'agent:', task.uses)) report([...path, 'uses'], 'agents', 'value')
+  if (isDefined(subworkflows, 'workflow:', task.uses)) report([...path, 'uses'], 'sub-workflows', 'value')
   if (task.uses === 'router' && task.route === undefined) report([...path, 'uses'], 'routers', 'value')
   for (const field of taskFields) {
     if (task[field] !== undefined) report([...path, field], taskFeatures[field])
   }
+}
+
+function isDefined(definitions: object, prefix: string, uses: string): boolean {
+  return uses.startsWith(prefix) && Object.hasOwn(definitions, uses.slice(prefix.length))
 }

@@ -30,7 +30,10 @@ export function reportIssue(reporter: Reporter, tree: YamlTree, root: Json, issu
   const path = pathOf(issue)
   if (issue.code === 'unrecognized_keys') reportUnknown(reporter, path, issue.keys)
   else if (issue.code === 'invalid_union') reportUnion(reporter, tree, root, path, issue)
-  else reporter.report(path, { code: 'schema_violation', ...describe(tree, valueAt(root, path), path, issue) })
+  else {
+    const code = isInSecretReference(path) ? 'invalid_secret_reference' : 'schema_violation'
+    reporter.report(path, { code, ...describe(tree, valueAt(root, path), path, issue) })
+  }
 }
 
 function reportUnknown(reporter: Reporter, path: Path, keys: readonly string[]): void {
@@ -74,6 +77,11 @@ function reportUnion(
     reporter.report(at, { code: 'invalid_secret_reference', message, help })
   }
   if (inner.length === 0) reporter.report(path, { code: 'invalid_secret_reference', message: secretReferenceRule })
+}
+
+/** Whether a path leads into the helper process of a secret reference: `{process: ...}` stands in nothing else. */
+function isInSecretReference(path: Path): boolean {
+  return path.indexOf('process') >= 4 && !path.includes('tasks') && !path.includes('with')
 }
 
 type Description = Required<Pick<Finding, 'message' | 'help'>>
