@@ -13,17 +13,7 @@ type End = CommandOf<'run.finish'>['to']
 
 /** The runner's end of a run. What has not run will not: it is cancelled, save in an uncertain run, which may go on. */
 export function finishRun(change: RunChange, command: CommandOf<'run.finish'>): void {
-  const started = change.sql.all(
-    "SELECT effect, task FROM effects WHERE run = ? AND state = 'started' LIMIT 1",
-    change.run,
-  )
-  if (started[0] !== undefined) {
-    const cells = new Cells(started[0])
-    throw refused(
-      'conflict',
-      `Effect ${cells.text()} of task ${cells.text()} is started; finish it, as uncertain if need be, before the run.`,
-    )
-  }
+  refuseStarted(change)
   if (command.to !== 'uncertain') {
     if (command.to === 'succeeded') refuseUnfinished(change)
     closeRest(change, 'the run ended')
@@ -33,6 +23,20 @@ export function finishRun(change: RunChange, command: CommandOf<'run.finish'>): 
     throw refused('conflict', `Run ${change.run} cannot end as ${command.to}: by its tasks it is ${least}.`)
   }
   endRun(change, command.to, command.outputs)
+}
+
+/** A run neither ends nor pauses while it is not known what becomes of an effect. */
+export function refuseStarted(change: RunChange): void {
+  const [started] = change.sql.all(
+    "SELECT effect, task FROM effects WHERE run = ? AND state = 'started' LIMIT 1",
+    change.run,
+  )
+  if (started === undefined) return
+  const cells = new Cells(started)
+  throw refused(
+    'conflict',
+    `Effect ${cells.text()} of task ${cells.text()} is started; finish it first, as uncertain if need be.`,
+  )
 }
 
 function refuseUnfinished(change: RunChange): void {

@@ -5,10 +5,12 @@ import { Cells } from '../sql/cells.ts'
 import { cell, payloadDigest } from '../values.ts'
 import { type RunChange, refused } from './change.ts'
 import { effectRow } from './effect.ts'
+import { refuseStarted } from './finish.ts'
 
 /** Stops the run for its items and gives the lease back, in one transaction. */
 export function pauseRun(change: RunChange, command: CommandOf<'run.pause'>): void {
   checkTime(change, command.expiresAt)
+  refuseStarted(change)
   const [settings] = change.sql.all("SELECT settings ->> 'minimumApprovals' FROM runs WHERE run = ?", change.run)
   const needed = settings === undefined ? 1 : new Cells(settings).int()
   const pause = command.pause

@@ -375,6 +375,16 @@ export function approvalSuite(engine: Engine): void {
         (run, at) => [request(run, 'a', 'allow'), pauseFor(run, 'p', ['a'], at(60))],
         'conflict',
       ],
+      [
+        'an effect under way',
+        (run, at) => [
+          request(run, 'b', 'allow'),
+          start(run, 'b'),
+          request(run, 'a', 'ask'),
+          pauseFor(run, 'p', ['a'], at(60)),
+        ],
+        'conflict',
+      ],
       ['an unknown effect', (run, at) => [pauseFor(run, 'p', ['a'], at(60))], 'conflict'],
       [
         'another binding',
@@ -396,7 +406,7 @@ export function approvalSuite(engine: Engine): void {
     it.each(badPauses)('refuses a pause with %s', (_, commands, code) =>
       engine.withDisk(disk => {
         const { store, clock } = openStore(disk)
-        const run = begin(store, [{ id: 'a' }])
+        const run = begin(store, [{ id: 'a' }, { id: 'b' }])
         expect(
           refusal(() =>
             applyAs(
