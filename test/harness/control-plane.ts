@@ -46,16 +46,12 @@ export async function freePort(): Promise<number> {
   return address.port
 }
 
-/** Starts the control plane for this double and waits until it is ready; registers the App's webhook. */
-export async function startControlPlane(
-  github: GitHubDouble,
-  options: ControlPlaneOptions = {},
-): Promise<ControlPlane> {
-  const port = await freePort()
-  const url = `http://127.0.0.1:${port}`
-  const data = await mkdtemp(join(tmpdir(), 'agentctl-data-'))
-  const webhookSecret = 'whsec-of-the-demo-and-tests'
-  const environment = {
+/** What webhooks are signed with. */
+export const webhookSecret = 'whsec-of-the-demo-and-tests'
+
+/** A control plane's environment variables for this double. */
+export function environmentFor(github: GitHubDouble, { port, url, data }: { port: number; url: string; data: string }) {
+  return {
     PATH: process.env['PATH'] ?? '/usr/bin:/bin',
     HOME: data,
     PORT: String(port),
@@ -71,8 +67,18 @@ export async function startControlPlane(
     OIDC_ISSUER: github.oidcIssuer,
     AGENTCTL_SESSION_KEY: 'a1'.repeat(32),
     WRANGLER_SEND_METRICS: 'false',
-    ...options.environment,
   }
+}
+
+/** Starts the control plane for this double and waits until it is ready; registers the App's webhook. */
+export async function startControlPlane(
+  github: GitHubDouble,
+  options: ControlPlaneOptions = {},
+): Promise<ControlPlane> {
+  const port = await freePort()
+  const url = `http://127.0.0.1:${port}`
+  const data = await mkdtemp(join(tmpdir(), 'agentctl-data-'))
+  const environment = { ...environmentFor(github, { port, url, data }), ...options.environment }
   const entry = options.engine === 'worker' ? 'control-plane/dev.ts' : 'control-plane/server.ts'
   let child: ChildProcess | null = null
   let printed = ''

@@ -10,6 +10,8 @@ import {
 import { type ControlPlane, type ControlPlaneOptions, startControlPlane } from './control-plane.ts'
 
 export interface SceneOptions extends ControlPlaneOptions {
+  /** Default: a process of its own; `inProcess` gives one whose clock a test moves. */
+  controlPlane?: (github: GitHubDouble) => Promise<ControlPlane>
   github?: GitHubOptions
   repository?: Partial<RepositoryOptions>
   /** The document at `.agentctl/flow.yaml`. */
@@ -79,7 +81,7 @@ export async function startScene(options: SceneOptions = {}): Promise<Scene> {
   for (const login of ['alice', 'bob', 'carol', 'dave', 'mallory']) github.users.ensure(login)
   let controlPlane: ControlPlane
   try {
-    controlPlane = await startControlPlane(github, options)
+    controlPlane = await (options.controlPlane?.(github) ?? startControlPlane(github, options))
   } catch (error) {
     await github.close().catch(() => undefined)
     throw error
