@@ -3,17 +3,8 @@ import { mkdtempSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import {
-  isAlive,
-  LedgerStore,
-  openEmbedded,
-  openNodeSql,
-  processHolder,
-  systemClock,
-  systemIds,
-  verifyAudit,
-} from '../../ledger/index.ts'
-import { create, end, holder, move, pure } from './support/commands.ts'
+import { isAlive, openEmbedded, processHolder, systemClock, systemIds, verifyAudit } from '../../ledger/index.ts'
+import { create, end, move, pure } from './support/commands.ts'
 
 let directory = ''
 let file = ''
@@ -63,32 +54,6 @@ describe('the embedded ledger', () => {
     expect(isAlive({ ...self, startTime: '1' })).toBe(false)
     const gone = spawnSync('true').pid
     expect(isAlive({ ...self, pid: gone })).toBe(false)
-  })
-
-  it('reads, exports and verifies 100,000 events in the memory of a few pages', async () => {
-    const count = 100_000
-    const sql = openNodeSql(file)
-    const store = new LedgerStore(sql, { clock: systemClock, ids: systemIds })
-    const notes = Array.from({ length: 500 }, (_, note) => ({ note: `${note} `.repeat(100) }))
-    store.apply({ run: 'r', epoch: 1, commands: [create([])] }, 'local:0', holder)
-    for (let batch = 0; batch * 500 < count; batch += 1) {
-      const commands = notes.map((data, note) => {
-        return { id: `${batch}-${note}`, type: 'note.add', subject: 'run/r', code: 'x', data } as const
-      })
-      store.control({ run: 'r', commands }, 'system')
-    }
-    const head = store.head()
-    sql.close()
-    // The export is some 100 MB of text; the child may have 48 MiB of heap.
-    const script = `
-      const { openEmbedded, systemClock, systemIds, verifyAudit } = await import(${JSON.stringify(join(import.meta.dirname, '../../ledger/index.ts'))})
-      const ledger = openEmbedded({ file: ${JSON.stringify(file)}, clock: systemClock, ids: systemIds })
-      console.log(JSON.stringify(await verifyAudit(ledger.store.exportLines())))`
-    const child = spawnSync(process.execPath, ['--max-old-space-size=48', '--input-type=module', '-e', script], {
-      encoding: 'utf8',
-    })
-    expect(child.stderr).toBe('')
-    expect(JSON.parse(child.stdout)).toEqual({ ok: true, events: count + 3, head })
   })
 
   it('answers alike for an empty ledger', async () => {

@@ -1,0 +1,3 @@
+import { longExportSuite } from './suites/long-export.ts'
+
+longExportSuite(100_000)
