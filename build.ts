@@ -9,9 +9,9 @@ import { build, type Metafile, type Plugin } from 'esbuild'
  */
 const root = import.meta.dirname
 
-/** Modules that agentctl never calls, each with what stands in its place. */
+/** Modules of @actions/core that agentctl never calls, each with what stands in its place. */
 const absent: { filter: RegExp; contents: string }[] = [
-  // @actions/core's OIDC client brings an HTTP client with an undici of its own; own calls go through runner/network/own.ts.
+  // The OIDC client brings an HTTP client with an undici of its own; own calls go through runner/network/own.ts.
   { filter: /^\.\/oidc-utils\.js$/, contents: 'export class OidcClient {}' },
   // It asks the system about itself through @actions/exec, which would be loaded at start for nothing.
   { filter: /^\.\/platform\.js$/, contents: 'export {}' },
@@ -21,7 +21,9 @@ const leaveOut: Plugin = {
   name: 'leave-out',
   setup({ onResolve, onLoad }) {
     absent.forEach(({ filter, contents }, index) => {
-      onResolve({ filter }, () => ({ path: String(index), namespace: 'absent', sideEffects: false }))
+      onResolve({ filter }, ({ importer }) =>
+        importer.includes('/@actions/core/') ? { path: String(index), namespace: 'absent', sideEffects: false } : null,
+      )
       onLoad({ filter: new RegExp(`^${index}$`), namespace: 'absent' }, () => ({ contents }))
     })
   },
