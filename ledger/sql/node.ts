@@ -1,6 +1,7 @@
 import type { StatementSync } from 'node:sqlite'
 import { LedgerError } from '../port.ts'
 import { contractSql, type Row, type Sql, type SqlValue } from './contract.ts'
+import { makeDirectories } from './directories.ts'
 import { storageFailure } from './failure.ts'
 
 export interface NodeSql extends Sql {
@@ -21,7 +22,6 @@ export interface NodeSqlOptions {
 export function openNodeSql(file: string, options: NodeSqlOptions = {}): NodeSql {
   // Asked for when needed, since this module is also in the Worker's bundle, which has no node:sqlite.
   const { DatabaseSync } = process.getBuiltinModule('node:sqlite')
-  const { mkdirSync } = process.getBuiltinModule('node:fs')
   const { dirname } = process.getBuiltinModule('node:path')
 
   const guarded = <T>(f: () => T): T => {
@@ -33,7 +33,7 @@ export function openNodeSql(file: string, options: NodeSqlOptions = {}): NodeSql
   }
 
   const database = guarded(() => {
-    if (file !== ':memory:') mkdirSync(dirname(file), { recursive: true, mode: 0o700 })
+    if (file !== ':memory:') makeDirectories(dirname(file))
     const opened = new DatabaseSync(file, { timeout: options.timeoutMs ?? 5000, enableForeignKeyConstraints: false })
     try {
       opened.exec('PRAGMA journal_mode = WAL')
@@ -87,10 +87,7 @@ function named(file: string, error: unknown): unknown {
   if ('errcode' in error && typeof error.errcode === 'number') {
     return storageFailure(where, error.errcode, error) ?? error
   }
-  const code = 'code' in error ? error.code : ''
-  if (code === 'ENOSPC') return storageFailure(where, 13, error) ?? error
-  if (code === 'EACCES' || code === 'EROFS' || code === 'EPERM' || code === 'ENOTDIR' || code === 'EEXIST') {
-    return storageFailure(where, 14, error) ?? error
-  }
-  return error
+  // What else has a system call is the making of its directory.
+  if (!('code' in error && 'syscall' in error)) return error
+  return storageFailure(where, error.code === 'ENOSPC' ? 13 : 14, error) ?? error
 }

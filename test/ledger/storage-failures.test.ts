@@ -118,9 +118,12 @@ describe('a ledger that cannot be used', () => {
     )
   })
 
-  it.runIf(process.platform === 'linux')('lies where no directory can be made: says so, and does not try for ever', () => {
-    expect(failure(() => openEmbedded({ file: '/proc/agentctl/below/runtime.db', ...ports })).code).toBe('read_only')
-  })
+  it.runIf(process.platform === 'linux')(
+    'lies where no directory can be made: says so, and does not try for ever',
+    () => {
+      expect(failure(() => openEmbedded({ file: '/proc/agentctl/below/runtime.db', ...ports })).code).toBe('read_only')
+    },
+  )
 
   it.each([
     ['text', () => writeFileSync(file, 'not a database, but long enough to be looked at as one by anybody')],
