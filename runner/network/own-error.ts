@@ -43,6 +43,8 @@ export function connectionFault(call: string, thrown: unknown): OwnCallError {
       'tls',
       `${call}: the server's certificate was not accepted (${code}); add its authority to the system's store or to NODE_EXTRA_CA_CERTS on the runner`,
     )
+  if (message === 'bad port')
+    return new OwnCallError('not_own', `${call}: this port is one that the fetch standard blocks; serve it on another`)
   const tunnel = /^Proxy response \((\d{3})\)/.exec(message)
   if (tunnel !== null)
     return new OwnCallError(

@@ -171,6 +171,12 @@ describe('what is refused, each by name', () => {
     expect(error.message).not.toContain('hunter22')
   })
 
+  test('a port that fetch blocks is said to be one, not retried', async () => {
+    const error = await fault(own({ origins: ['http://127.0.0.1:9'] })('http://127.0.0.1:9/'))
+    expect(error).toMatchObject({ code: 'not_own', retryable: false })
+    expect(error.message).toContain('port')
+  })
+
   test('the caller stops', async () => {
     const controller = new AbortController()
     const call = own()(`${target.origin}/drip`, { signal: controller.signal })
