@@ -36,7 +36,7 @@ export interface RedispatchJob {
   status: string
   /** null while not completed. */
   conclusion: string | null
-  /** A pause of ours whose items are all resolved. */
+  /** A pause of ours whose items are all resolved, or one that may run again beside it because it only waits again. */
   isResolvedPause: boolean
 }
 

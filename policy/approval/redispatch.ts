@@ -56,7 +56,11 @@ function chooseRerun(facts: RedispatchFacts, warning: string): RedispatchChoice 
     return { kind: 'rerun_failed_jobs', workflowRunId: workflowRun.id, warning }
   }
   if (jobId !== null) return { kind: 'rerun_job', jobId, warning }
-  return nothing('job_not_found', 'the paused job is not part of the latest attempt', byHand)
+  return nothing(
+    'job_not_found',
+    'the paused job cannot be told among the jobs of the latest attempt',
+    're-run the failed jobs of the workflow run by hand: what was approved goes on, what still waits says so again',
+  )
 }
 
 /** What `rerun-failed-jobs` runs again. */

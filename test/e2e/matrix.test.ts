@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { JsonObject } from '../../policy/json.ts'
 import type { Issue, Workflow } from '../github/index.ts'
 import { documentPath } from '../harness/scene.ts'
@@ -168,4 +168,49 @@ test('two steps of one job, and two documents, are instances of their own', asyn
   expect(steps().map(({ outputs }) => outputs['status'])).toEqual(['paused', 'succeeded', 'paused'])
   expect(steps().map(({ outputs }) => outputs['run-id'])).toEqual(runs)
   expect(play.issues()).toHaveLength(3)
+})
+
+describe('on GHES, where a job does not know its id', () => {
+  let ghes: Stage
+  beforeAll(async () => {
+    ghes = await openStage({ github: { edition: 'ghes' } })
+  })
+  afterAll(() => ghes.close())
+
+  test('the matrix tells the siblings apart: all failed jobs run again, only what is approved goes on', async () => {
+    const play = await ghes.begin({ spec, workflow: inThree })
+    const runs = runsOf(play)
+    expect(new Set(runs).size).toBe(3)
+    const done: string[] = []
+    for (const [index, part] of parts.entries()) {
+      await play.decide('/approve', await issueOf(play, runs[index]))
+      done.push(part)
+      expect(runsOf(play)).toEqual(runs)
+      expect(play.file('out/part.txt', nameOf(part))).toBe(part)
+      const states = parts.map(one => play.step(nameOf(one)).outputs['status'])
+      expect(states).toEqual(parts.map(one => (done.includes(one) ? 'succeeded' : 'paused')))
+    }
+    expect(play.issues()).toHaveLength(3)
+    for (const run of runs)
+      expect(counted(await play.events(run))).toMatchObject({ 'run.paused': 1, 'effect.started': 1 })
+  })
+
+  test('a failed job that is none of ours is never run again: the issue says what to do by hand', async () => {
+    const fail = () => {
+      throw new Error('not ours')
+    }
+    const play = await ghes.begin({
+      spec,
+      workflow: workflow => {
+        const { jobs, ...rest } = inThree(workflow)
+        return { ...rest, jobs: { ...jobs, other: { steps: [{ run: fail }] } } }
+      },
+    })
+    const issue = await issueOf(play, runsOf(play)[0])
+    play.say(issue, 'bob', '/approve')
+    await ghes.scene.github.until(() => issue.comments.some(({ body }) => body.includes('re-run the failed jobs')))
+    expect(play.handle.run.attempts).toHaveLength(1)
+    await play.again()
+    expect(play.step(nameOf('a'))).toMatchObject({ exitCode: 0, outputs: { status: 'succeeded' } })
+  })
 })

@@ -2,9 +2,10 @@ import type { Instance } from '../../../ledger/commands.ts'
 import type { OutboxRow } from '../../../ledger/index.ts'
 import type { RunRecord } from '../../../ledger/port.ts'
 import type { RedispatchFacts } from '../../../policy/approval/index.ts'
-import { type Failure, type Job, type Result, success, type WorkflowRun } from '../../github/index.ts'
+import { type Failure, type Result, success, type WorkflowRun } from '../../github/index.ts'
 import type { RepositoryContext } from '../../repository/context.ts'
 import { textOf } from '../rows.ts'
+import { pausedJob } from './paused-job.ts'
 
 /** What the choice needs, read from GitHub now; what only a dispatch needs is read only where a dispatch is possible. */
 export async function redispatchFacts(
@@ -31,14 +32,15 @@ export async function redispatchFacts(
     ? await dispatchFacts(context, instance, run.value)
     : success({ sha: null, isDeclared: false })
   if (!dispatch.ok) return dispatch
-  const paused = resolvedPauses(context, instance.workflowRunId)
+  const { jobId, ours } = pausedJob(context.store, jobs.value, instance)
+  const paused = new Set([...resolvedPauses(context, instance.workflowRunId), ...ours])
   return success({
     resumeWith: record.resumeWith,
     now: clock.now().toISOString(),
     workflowRun: run.value,
     workflowState: state.value,
     jobs: jobs.value.map(job => ({ ...job, isResolvedPause: paused.has(job.name) })),
-    jobId: pausedJob(jobs.value, instance),
+    jobId,
     ref: isRef(instance.ref) ? { name: instance.ref, sha: dispatch.value.sha } : null,
     sha: instance.sha,
     dispatchInputDeclared: dispatch.value.isDeclared,
@@ -77,14 +79,6 @@ async function newerRun(
     other => other.id > run.id && other.event === instance.event && other.createdAt > run.createdAt,
   )
   return success(newer === undefined ? null : { id: newer.id, url: newer.url })
-}
-
-/** The paused job by its id while that attempt is the latest, else by its display name, which siblings do not share. */
-function pausedJob(jobs: Job[], instance: Instance): number | null {
-  const same = jobs.find(job => job.id === instance.jobId)
-  if (same !== undefined) return same.id
-  const named = jobs.filter(job => job.name === instance.job)
-  return named.length === 1 ? (named[0]?.id ?? null) : null
 }
 
 /** Display names of the workflow run's jobs that are resolved pauses of ours and wait to go on. */
