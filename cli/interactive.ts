@@ -63,8 +63,9 @@ async function askAbout(
   }
 }
 
-function interruptOf(terminal: { once(event: 'SIGINT', listener: () => void): unknown }): AbortSignal {
+/** Ctrl-C, and the end of the input: a question that nobody will answer must not keep the command waiting. */
+function interruptOf(terminal: { once(event: 'SIGINT' | 'close', listener: () => void): unknown }): AbortSignal {
   const controller = new AbortController()
-  terminal.once('SIGINT', () => controller.abort())
+  for (const event of ['SIGINT', 'close'] as const) terminal.once(event, () => controller.abort())
   return controller.signal
 }

@@ -1,6 +1,6 @@
 import { DatabaseSync } from 'node:sqlite'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { createDesk, type Desk, envelopeOf, gated } from './support.ts'
+import { cliAt, createDesk, type Desk, envelopeOf, gated } from './support.ts'
 
 let desk: Desk
 beforeEach(() => {
@@ -12,8 +12,8 @@ afterEach(() => desk.dispose())
 /** Runs the gated document to its pause. */
 async function pause(): Promise<{ run: string; approval: string }> {
   const ended = await desk.cli('run', 'gated.yaml', '--output', 'json')
-  expect(ended.code).toBe(3)
   const { data } = envelopeOf(ended)
+  expect(ended.code, ended.stderr).toBe(3)
   expect(data).toMatchObject({ state: 'paused', output: null, approvals: [{ task: 'gated', resolution: null }] })
   return { run: data.runId, approval: data.approvals[0].id }
 }
@@ -38,6 +38,7 @@ test('a gated write waits, is approved, happens once, and its trail verifies', a
   expect(desk.get('out/gated.txt')).toBeNull()
 
   const resumed = await desk.cli('resume', run, '--output', 'json')
+  expect(resumed.code, resumed.stderr).toBe(0)
   expect(envelopeOf(resumed).data).toEqual({ runId: run, state: 'succeeded', output: {}, approvals: [] })
   expect(desk.get('out/gated.txt')).toBe('exactly this\n')
 
@@ -110,7 +111,7 @@ test('what is not there, and words that cannot be recorded, are named', async ()
     ['invalid_actor', 'approvals', 'reject', 'x', '--reason', 'x', '--actor', 'a\u001b[8m'],
   ]
   for (const [code, ...argv] of cases) {
-    const ended = await desk.cli(...argv, '--output', 'json')
+    const ended = await cliAt(desk.directory, new Date().toISOString(), [...argv, '--output', 'json'])
     expect([ended.code, envelopeOf(ended).diagnostics[0]?.code]).toEqual([2, code])
   }
 })

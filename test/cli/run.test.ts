@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, readdirSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { createDesk, type Desk, documentOf, envelopeOf, gated, script } from './support.ts'
+import { cliAt, createDesk, type Desk, documentOf, envelopeOf, gated, script } from './support.ts'
 
 let desk: Desk
 beforeEach(() => {
@@ -108,7 +108,7 @@ test.each([
   ['a workspace that is not there', ['run', 'x.yaml', '--workspace', 'nowhere']],
 ])('%s exits 2 with one envelope', async (_, argv) => {
   desk.put('x.yaml', gated)
-  const ended = await desk.cli(...argv, '--output', 'json')
+  const ended = await cliAt(desk.directory, '2026-01-01T00:00:00.000Z', [...argv, '--output', 'json'])
   expect(ended.code).toBe(2)
   expect(envelopeOf(ended).diagnostics).toHaveLength(1)
   expect(existsSync(`${desk.directory}/.agentctl`)).toBe(false)

@@ -1,11 +1,14 @@
 import { type ChildProcess, spawn } from 'node:child_process'
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import path from 'node:path'
+import { PassThrough } from 'node:stream'
+import type { Base } from '../../cli/command.ts'
+import { runCli } from '../../cli/run-cli.ts'
+import { systemIds } from '../../ledger/index.ts'
 
 const root = path.resolve(import.meta.dirname, '../..')
 const command = [process.execPath, path.join(root, 'cli/main.ts')]
-/** Not below /tmp: programs there are never trusted. */
-const base = path.join(root, 'node_modules/.cache/agentctl-cli')
 
 /** A directory in which a person works at a terminal. */
 export interface Desk {
@@ -42,8 +45,8 @@ export interface Envelope {
 }
 
 export function createDesk(): Desk {
-  mkdirSync(base, { recursive: true })
-  const directory = mkdtempSync(path.join(base, 'desk '))
+  // Outside every checkout: a commit made there meanwhile would be a changed commit to a resumed run.
+  const directory = mkdtempSync(path.join(realpathSync(tmpdir()), 'agentctl desk '))
   const place = (name: string) => path.join(directory, name)
   const [program = '', ...main] = command
   const start = (...argv: string[]) => run(directory, program, [...main, ...argv])
@@ -88,6 +91,47 @@ function run(directory: string, program: string, argv: string[]): Started {
     child.once('close', code => resolve({ code, ...read }))
   })
   return { process: child, ended }
+}
+
+/**
+ * Runs a command line in this process, at a time of the caller's. With `answers` somebody sits at the terminal: each
+ * question, by how it ends, is answered with its text, or by the end of the input for null.
+ */
+export async function cliAt(
+  directory: string,
+  time: string,
+  argv: readonly string[],
+  answers: { readonly [question: string]: string | null } | null = null,
+): Promise<Ended> {
+  const stdin = new PassThrough()
+  const [stdout, stderr] = [collect(), collect()]
+  for (const { stream } of [{ stream: stdin }, stdout, stderr]) Object.assign(stream, { isTTY: answers !== null })
+  stderr.stream.on('data', (text: string) => {
+    const question = Object.keys(answers ?? {}).find(ending => text.endsWith(ending))
+    const answer = question === undefined ? undefined : answers?.[question]
+    if (answer === null) stdin.end()
+    else if (answer !== undefined) stdin.write(answer)
+  })
+  const code = await runCli([...argv], {
+    directory,
+    environment: {},
+    user: 1234,
+    stdin: stdin as unknown as Base['stdin'],
+    stdout: stdout.stream as unknown as Base['stdout'],
+    stderr: stderr.stream as unknown as Base['stderr'],
+    clock: { now: () => new Date(time) },
+    ids: systemIds,
+  })
+  return { code, stdout: stdout.text(), stderr: stderr.text() }
+}
+
+function collect(): { stream: PassThrough; text(): string } {
+  let text = ''
+  const stream = Object.assign(new PassThrough({ encoding: 'utf8' }), { hasColors: () => false })
+  stream.on('data', (more: string) => {
+    text += more
+  })
+  return { stream, text: () => text }
 }
 
 /** The one envelope of a command with `--output json`: on stdout where it succeeded, else on stderr, nothing beside it. */

@@ -1,10 +1,6 @@
-import { PassThrough } from 'node:stream'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import type { Base } from '../../cli/command.ts'
 import { diffLines, render, visible } from '../../cli/output/text.ts'
-import { runCli } from '../../cli/run-cli.ts'
-import { systemIds } from '../../ledger/index.ts'
-import { createDesk, type Desk, gated } from './support.ts'
+import { cliAt, createDesk, type Desk, gated } from './support.ts'
 
 let desk: Desk
 beforeEach(() => {
@@ -31,34 +27,35 @@ test('a diff is coloured line by line, only where colours are wanted', () => {
   expect(render(lines, true)).toBe('@@ -1 +1 @@\n\u001b[31m-a\\u{1b}[31m\u001b[39m\n\u001b[32m+b\u001b[39m\n')
 })
 
-/** Runs a command in this process at a given time. */
-async function at(time: string, ...argv: string[]): Promise<{ code: number; text: string }> {
-  const stream = new PassThrough()
-  const output = stream as unknown as Base['stdout']
-  const base: Base = {
-    directory: desk.directory,
-    environment: {},
-    user: 1234,
-    stdin: process.stdin,
-    stdout: output,
-    stderr: output,
-    clock: { now: () => new Date(time) },
-    ids: systemIds,
-  }
-  const code = await runCli(argv, base)
-  stream.end()
-  return { code, text: await new Response(ReadableFrom(stream)).text() }
-}
-
-function ReadableFrom(stream: PassThrough): ReadableStream {
-  return PassThrough.toWeb(stream).readable as ReadableStream
-}
-
 test('what nobody decided in time has expired, and a late approval is told so', async () => {
-  const { text } = await at('2026-01-01T00:00:00.000Z', 'run', 'gated.yaml')
-  const [, approval = '', run = ''] = /approve\|reject (\S+) --reason TEXT\n.*resume (\S+)/.exec(text) ?? []
-  const late = await at('2026-01-08T00:00:00.000Z', 'approvals', 'approve', approval, '--reason', 'late')
-  expect([late.code, late.text]).toEqual([2, expect.stringContaining('was expired at 2026-01-08')])
-  expect((await at('2026-01-08T00:00:01.000Z', 'resume', run)).code).toBe(3)
+  const { stdout } = await cliAt(desk.directory, '2026-01-01T00:00:00.000Z', ['run', 'gated.yaml'])
+  const [, approval = '', run = ''] = /approve\|reject (\S+) --reason TEXT\n.*resume (\S+)/.exec(stdout) ?? []
+  const late = await cliAt(desk.directory, '2026-01-08T00:00:00.000Z', [
+    'approvals',
+    'approve',
+    approval,
+    '--reason',
+    'late',
+  ])
+  expect([late.code, late.stderr]).toEqual([2, expect.stringContaining('was expired at 2026-01-08')])
+  expect((await cliAt(desk.directory, '2026-01-08T00:00:01.000Z', ['resume', run])).code).toBe(3)
   expect(desk.get('out/gated.txt')).toBeNull()
+})
+
+test('--interactive asks, and goes on at once', async () => {
+  const answers = { 'later? ': 'approve\n', 'reason: ': 'seen it\n' }
+  const ended = await cliAt(desk.directory, '2026-01-01T00:00:00.000Z', ['run', 'gated.yaml', '--interactive'], answers)
+  expect([ended.code, ended.stderr]).toEqual([0, expect.stringContaining('+exactly this')])
+  expect(desk.get('out/gated.txt')).toBe('exactly this\n')
+  const { stdout } = await cliAt(desk.directory, '2026-01-01T00:00:01.000Z', ['approvals', 'list'])
+  expect(stdout).toContain('nothing waits')
+})
+
+test('--interactive whose input ends leaves the run waiting', async () => {
+  const ended = await cliAt(desk.directory, '2026-01-01T00:00:00.000Z', ['run', 'gated.yaml', '--interactive'], {
+    'later? ': null,
+  })
+  expect([ended.code, desk.get('out/gated.txt')]).toEqual([130, null])
+  const { stdout } = await cliAt(desk.directory, '2026-01-01T00:00:01.000Z', ['approvals', 'list'])
+  expect(stdout).toContain('+exactly this')
 })
