@@ -37,7 +37,7 @@ export function nearestExisting(absolute: string): { real: string; missing: stri
   let current = path.resolve(absolute)
   for (;;) {
     try {
-      const real = realpathSync(current)
+      const real = realpathSync.native(current)
       if (missing.length > 0 && !statSync(real).isDirectory())
         throw new UnknownFact('not_directory', `${JSON.stringify(current)} is a file where a directory should be`)
       return { real, missing }

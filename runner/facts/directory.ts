@@ -82,7 +82,7 @@ export function openFile(directory: Directory, name: string): number {
 /** Whether the directory still stands where it was checked; false once it or a parent was moved or replaced. */
 export function isInPlace(directory: Directory): boolean {
   try {
-    if (directory.fd === null) return realpathSync(directory.path) === directory.path
+    if (directory.fd === null) return realpathSync.native(directory.path) === directory.path
     return readlinkSync(`/proc/self/fd/${directory.fd}`) === directory.path
   } catch {
     return false

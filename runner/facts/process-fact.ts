@@ -52,10 +52,7 @@ export function processFact(
       basename: path.basename(command.command),
       realPath: executable.realPath,
       sha256: executable.sha256,
-      passed: executable.passed.map(place => ({
-        path: place,
-        untrusted: untrustedReason(workspace, place, surroundings.temporaryDirectories),
-      })),
+      passed: judgePassed(workspace, executable.passed, surroundings.temporaryDirectories),
       cwd: shownPath(workspace.root, cwd.path),
       argvFiles: argvFiles(workspace, cwd.path, command.args),
       environment: Object.fromEntries(
@@ -85,16 +82,22 @@ function openWorkingDirectory(workspace: Workspace, cwd: string): Directory {
   return openDirectory(real)
 }
 
-type Untrusted = '' | 'writable_root' | 'temporary' | 'others_writable'
+type Passed = (ProcessFact & { known: true })['passed']
 
 /** Why a place cannot be trusted to hold a program: somebody other than the machine's owner could have put it there. */
-function untrustedReason(workspace: Workspace, place: string, temporary: readonly string[]): Untrusted {
-  const places = [place, realOr(place)]
+function judgePassed(workspace: Workspace, passed: readonly string[], temporary: readonly string[]): Passed {
   const roots = writableRoots(workspace).flatMap(({ lexical, real }) => (real === null ? [lexical] : [lexical, real]))
-  if (places.some(one => roots.some(root => isWithin(root, one)))) return 'writable_root'
   const temporaries = ['/tmp', ...temporary].flatMap(directory => [path.resolve(directory), realOr(directory)])
-  if (places.some(one => temporaries.some(directory => isWithin(directory, one)))) return 'temporary'
-  return places.some(one => parentsOf(one).some(othersMayWrite)) ? 'others_writable' : ''
+  const open = new Map<string, boolean>()
+  return passed.map(place => {
+    const places = [place, realOr(place)]
+    const isBelow = (directories: readonly string[]) =>
+      places.some(one => directories.some(directory => isWithin(directory, one)))
+    if (isBelow(roots)) return { path: place, untrusted: 'writable_root' }
+    if (isBelow(temporaries)) return { path: place, untrusted: 'temporary' }
+    const isOpen = places.some(one => parentsOf(one).some(directory => othersMayWrite(directory, open)))
+    return { path: place, untrusted: isOpen ? 'others_writable' : '' }
+  })
 }
 
 function parentsOf(place: string): string[] {
@@ -106,12 +109,17 @@ function parentsOf(place: string): string[] {
 }
 
 /** By mode bits: access(2) would say yes to root for everything. An unreadable directory counts as writable. */
-function othersMayWrite(directory: string): boolean {
+function othersMayWrite(directory: string, known: Map<string, boolean>): boolean {
+  const before = known.get(directory)
+  if (before !== undefined) return before
+  let mayWrite = true
   try {
-    return (statSync(directory).mode & 0o002) !== 0
+    mayWrite = (statSync(directory).mode & 0o002) !== 0
   } catch {
-    return true
+    // As said above.
   }
+  known.set(directory, mayWrite)
+  return mayWrite
 }
 
 /** Digests of the workspace's regular files that arguments name, as a whole or after a `=`. */
@@ -136,7 +144,7 @@ function argvFiles(workspace: Workspace, cwd: string, args: readonly string[]): 
 
 function realOr(place: string): string {
   try {
-    return realpathSync(place)
+    return realpathSync.native(place)
   } catch {
     return path.resolve(place)
   }

@@ -98,7 +98,7 @@ function gitDirectories(place: string): string[] {
 
 function realOf(place: string): string | null {
   try {
-    return realpathSync(place)
+    return realpathSync.native(place)
   } catch {
     return null
   }

@@ -18,7 +18,7 @@ export interface OpenedFile {
 /** Canonical place of an existing file or directory that must lie in the workspace; a relative path starts at `from`. */
 export function canonicalInWorkspace(workspace: Workspace, requested: string, from = workspace.root): string {
   checkRequested(requested)
-  const real = realpathSync(path.resolve(from, requested))
+  const real = realpathSync.native(path.resolve(from, requested))
   if (!isWithin(workspace.root, real))
     throw new UnknownFact(
       'symlink_escape',

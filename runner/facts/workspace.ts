@@ -32,11 +32,11 @@ export interface WorkspaceSettings {
 /** Opens the policy's workspace. Throws UnknownFact where its root does not exist or leads out. */
 export function openWorkspace(settings: WorkspaceSettings): Workspace {
   const { policy } = settings
-  const base = realpathSync(settings.workspace)
+  const base = realpathSync.native(settings.workspace)
   checkRequested(policy.workspaceRoot)
   let root: string
   try {
-    root = realpathSync(path.resolve(base, policy.workspaceRoot))
+    root = realpathSync.native(path.resolve(base, policy.workspaceRoot))
   } catch (error) {
     const { cause, detail } = unknownOf(error, policy.workspaceRoot)
     throw new UnknownFact(cause, `policy.workspaceRoot: ${detail}`)
