@@ -1,14 +1,12 @@
-import { closeSync, constants, fstatSync, openSync, readFileSync } from 'node:fs'
 import { matchesGlob } from 'node:path'
 import type { AttachRequest } from '../ledger/wire.ts'
 import { approvalSettings, type Floor, meetFloors, parseFloor } from '../policy/decision/index.ts'
 import type { Plan } from '../policy/document/plan.ts'
 import type { Json } from '../policy/json.ts'
+import { hostFloorPath, installedFloor } from '../runner/facts/host-floor.ts'
 import { ActionError, exits } from './failure.ts'
 import { readCheckoutFile } from './files.ts'
 import type { Job } from './job.ts'
-
-export const hostFloorPath = '/etc/agentctl/floor.yaml'
 
 /** The host's own floor, or why there is none to read. `not readable` = the job runs in a container. */
 export type HostFloor = { state: 'installed'; floor: Floor } | { state: 'none' } | { state: 'not readable' }
@@ -19,8 +17,9 @@ export type HostFloor = { state: 'installed'; floor: Floor } | { state: 'none' }
  */
 export function readHostFloor(inContainer: boolean, path = hostFloorPath): HostFloor {
   if (inContainer) return { state: 'not readable' }
-  const text = readRootOwned(path)
-  return text === null ? { state: 'none' } : { state: 'installed', floor: parsedFloor(text, 'host', path) }
+  const installed = installedFloor(path)
+  if (installed.state !== 'refused') return installed
+  throw new ActionError(installed.code, installed.message, { help: installed.help })
 }
 
 /** The floor that input `floor` names in the checkout; null where none is given. */
@@ -55,30 +54,6 @@ function parsedFloor(value: string | Json, source: string, name: string): Floor 
   const result = parseFloor(value, source)
   if (result.ok) return result.floor
   throw new ActionError('invalid_floor', `${name}: ${result.message}`, { help: 'correct the SecurityFloor' })
-}
-
-function readRootOwned(path: string): string | null {
-  const refused = (why: string) =>
-    new ActionError('untrusted_host_floor', `${path} ${why}`, {
-      help: `make it a regular file of root that nobody else may write: chown root:root ${path}; chmod 644 ${path}`,
-    })
-  let descriptor: number
-  try {
-    descriptor = openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK)
-  } catch (error) {
-    const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown'
-    if (code === 'ENOENT' || code === 'ENOTDIR') return null
-    throw refused(`cannot be opened (${code})`)
-  }
-  try {
-    const stat = fstatSync(descriptor)
-    if (!stat.isFile()) throw refused('is not a regular file')
-    if (stat.uid !== 0) throw refused(`belongs to uid ${stat.uid}, not to root`)
-    if ((stat.mode & 0o022) !== 0) throw refused('may be written by others than root')
-    return readFileSync(descriptor, 'utf8')
-  } finally {
-    closeSync(descriptor)
-  }
 }
 
 /**
