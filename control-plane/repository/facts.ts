@@ -68,7 +68,7 @@ export async function attachFacts(
     isPublic: !info.isPrivate,
     pullRequest: pull,
   }
-  return { instance, floor, participants: await participants(github, run, claims, pull, now) }
+  return { instance, floor, participants: await participants(github, run, claims, pull, info.defaultBranch, now) }
 }
 
 /**

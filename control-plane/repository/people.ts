@@ -15,12 +15,13 @@ export async function participants(
   run: WorkflowRun,
   claims: JobClaims,
   pull: number | null,
+  defaultBranch: string,
   now: Date,
 ): Promise<Participants> {
   const [self, author, commits] = await Promise.all([
     github.self(),
     pull === null ? null : github.pull(pull),
-    commitsOf(github, run, claims, pull),
+    commitsOf(github, run, claims, pull, defaultBranch),
   ])
   const actor = run.actor ?? { id: claims.actorId, login: claims.actor, type: 'User' }
   return {
@@ -43,18 +44,29 @@ function pairs({ people }: CommitPeople): Participants['commits'] {
 
 /**
  * The commits of an event that brings some. GitHub does not keep what a push replaced with the run, so a push brings what
- * is new since the last run of its workflow on that branch: rather too many people than too few.
+ * is new since the last run of its workflow on that branch; where there is none, or it was pushed away, what the default
+ * branch has not; else its head: rather too many people than too few.
  */
-async function commitsOf(github: GitHubRepository, run: WorkflowRun, claims: JobClaims, pull: number | null) {
+async function commitsOf(
+  github: GitHubRepository,
+  run: WorkflowRun,
+  { event, sha }: JobClaims,
+  pull: number | null,
+  defaultBranch: string,
+): Promise<Result<CommitPeople> | null> {
   if (pull !== null) return github.pullCommits(pull)
-  if (!['push', 'merge_group', 'workflow_run'].includes(claims.event)) return null
-  if (run.headBranch === null) return github.commits(null, claims.sha)
+  if (!['push', 'merge_group', 'workflow_run'].includes(event)) return null
+  if (run.headBranch === null) return github.commits(null, sha)
   const earlier = await github.workflowRuns(run.workflowId, run.headBranch)
   if (!earlier.ok) return earlier
-  const before = earlier.value.find(other => other.createdAt < run.createdAt && other.headSha !== claims.sha)
-  const since = before === undefined ? null : await github.commits(before.headSha, claims.sha)
-  // A commit that was pushed away cannot be compared with.
-  return since === null || (!since.ok && since.code === 'not_found') ? github.commits(null, claims.sha) : since
+  // By id, which only grows: times are whole seconds, and two pushes may fall into one.
+  const before = earlier.value.find(other => other.id < run.id && other.headSha !== sha)
+  for (const base of [before?.headSha, defaultBranch]) {
+    if (base === undefined) continue
+    const since = await github.commits(base, sha)
+    if (since.ok ? since.value.people.length > 0 : since.code !== 'not_found') return since
+  }
+  return github.commits(null, sha)
 }
 
 /** The value of a GitHub answer. Throws ProblemError saying what could not be known. */

@@ -35,14 +35,17 @@ const row = (kind: RowKind, id: string, run: string | null, payload: JsonObject)
   payload,
 })
 
-/** A sign under a comment that it was seen, and how it was taken. `stranger`: from somebody who gets nothing more. */
+/**
+ * A sign under a comment that it was seen (where GitHub must be asked again), and how it was taken: one of each.
+ * `stranger`: from somebody who gets nothing more.
+ */
 export function reactionRow(
   { run, pause }: Of,
   comment: number,
   content: ReactionContent,
   stranger = false,
 ): NewOutboxRow {
-  return row('reaction', String(comment), run, { pause, comment, content, stranger })
+  return row('reaction', `${comment}/${content}`, run, { pause, comment, content, stranger })
 }
 
 /** The one reply that a person gets on a pause. */

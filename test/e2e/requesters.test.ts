@@ -1,5 +1,4 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { workflowPath } from '../control-plane/jobs.ts'
 import { type GitHubDouble, startGitHub } from '../github/index.ts'
 import { type Asked, type AskingOptions, type AskingRepository, askingRepository } from '../harness/asking.ts'
 import { type ControlPlane, startControlPlane } from '../harness/control-plane.ts'
@@ -88,6 +87,32 @@ describe('who caused a run may not approve it (preventSelfApproval)', () => {
     expect(await requestersOf(await there.ask({ settings }))).toEqual(['starter', 'dan', 'eve'])
   })
 
+  test('a new branch: the people of everything that the default branch has not', async () => {
+    const there = place()
+    there.repository.commit({ branch: 'topic', files: { 'a.txt': 'a' }, author: person('ann') })
+    there.repository.commit({ branch: 'topic', files: { 'b.txt': 'b' }, author: person('ben') })
+    expect(await requestersOf(await there.ask({ settings, start: { ref: 'topic' } }))).toEqual([
+      'starter',
+      'ann',
+      'ben',
+    ])
+  })
+
+  test('a branch pushed over: the people of what stands there now', async () => {
+    const there = place()
+    const base = there.repository.head().sha
+    there.repository.commit({ branch: 'topic', files: { 'a.txt': 'a' }, author: person('ann') })
+    await there.ask({ start: { ref: 'topic' } })
+    there.repository.moveBranch('topic', base)
+    there.repository.commit({ branch: 'topic', files: { 'b.txt': 'b' }, author: person('ben') })
+    there.repository.commit({ branch: 'topic', files: { 'c.txt': 'c' }, author: person('cid') })
+    expect(await requestersOf(await there.ask({ settings, start: { ref: 'topic' } }))).toEqual([
+      'starter',
+      'ben',
+      'cid',
+    ])
+  })
+
   test('a pull request: whoever opened it, and the people of its commits', async () => {
     const there = place()
     there.repository.commit({ branch: 'topic', files: { 'a.txt': 'a' }, author: person('ben') })
@@ -133,11 +158,14 @@ describe('who caused a run may not approve it (preventSelfApproval)', () => {
 })
 
 describe('bots', () => {
-  const bot = () => github.users.find('dependabot[bot]') ?? github.users.add({ login: 'dependabot[bot]', type: 'Bot' })
+  const bot = () => github.users.find('renovate[bot]') ?? github.users.add({ login: 'renovate[bot]', type: 'Bot' })
 
   test('where only bots caused the run, two people must agree', async () => {
     const there = place()
-    there.repository.commit({ files: { 'a.txt': 'a' }, author: bot() })
+    there.repository.commit({
+      files: { 'a.txt': 'a' },
+      author: { name: 'renovate', email: 'bot@renovateapp.com', user: bot() },
+    })
     const asked = await there.ask({ settings: { preventSelfApproval: true }, start: { actor: bot() } })
     expect(asked.issue.body).toMatch(/2|two/)
     await asked.say('ann', '/approve')
