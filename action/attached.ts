@@ -101,6 +101,7 @@ async function resume(session: Session, ledger: RemoteLedger): Promise<Outcome> 
     epoch: answer.epoch,
     commit,
     workflowDigest: loaded.digest,
+    parent: answer.parent,
   })
   return outcomeOf(answer, ended, answer.recorded?.planDigest ?? null)
 }
