@@ -1,9 +1,11 @@
 import { sha256 as hash } from '@noble/hashes/sha2.js'
-import { bytesToHex, utf8ToBytes } from '@noble/hashes/utils.js'
+import { bytesToHex } from '@noble/hashes/utils.js'
 import type { Json } from './json.ts'
 
 /** 64 lower-case hex digits of a SHA-256. */
 export type Digest = string
+
+const encoder = new TextEncoder()
 
 /**
  * RFC 8785 text of a JSON value: the one form in which agentctl digests structured data. A field that is undefined counts
@@ -40,20 +42,24 @@ function canonicalObject(object: { [key: string]: Json | undefined }): string {
   return `{${text}}`
 }
 
+/** Most strings need no escape, and asking is cheaper than escaping. */
+const escaped = /["\\\u0000-\u001f\ud800-\udfff]/
+
 function quote(text: string): string {
+  if (!escaped.test(text)) return `"${text}"`
   if (!text.isWellFormed()) throw new TypeError('a lone surrogate has no canonical form')
   return JSON.stringify(text)
 }
 
 /** SHA-256 of bytes, or of a string's UTF-8 bytes, as lower-case hex. */
 export function sha256(data: string | Uint8Array): Digest {
-  return bytesToHex(hash(typeof data === 'string' ? utf8ToBytes(data) : data))
+  return bytesToHex(hash(typeof data === 'string' ? encoder.encode(data) : data))
 }
 
 /** SHA-256 of a text that is handed over in parts, so that a large one never stands in memory as a whole. */
 export function sha256OfParts(parts: Iterable<string>): Digest {
   const state = hash.create()
-  for (const part of parts) state.update(utf8ToBytes(part))
+  for (const part of parts) state.update(encoder.encode(part))
   return bytesToHex(state.digest())
 }
 

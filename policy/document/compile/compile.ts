@@ -187,7 +187,7 @@ function checkSize(work: Work, planned: { [id: string]: PlanTask }): boolean {
   }
   let size = 0
   for (const { action } of work.tasks) {
-    if (action !== null) size += sizeOf(action.definition.with ?? {})
+    if (action?.definition.with !== undefined) size += sizeOf(action.definition.with)
   }
   for (const { action } of Object.values(planned)) size += sizeOf(action)
   if (size <= documentLimits.planCharacters) return true

@@ -46,8 +46,24 @@ function canonicalTask(task: PlanTask, actions: Map<PlanAction, string>): string
     actions.set(task.action, action)
   }
   let text = `{"action":${action}`
-  for (const name of Object.keys(task).sort() as (keyof PlanTask)[]) {
-    if (name !== 'action' && name !== 'source') text += `,"${name}":${canonical(task[name] as unknown as Json)}`
+  for (const [name, prefix] of taskFields) {
+    const value = task[name] as Json
+    if (value !== undefined) text += prefix + canonical(value)
   }
   return `${text}}`
 }
+
+/** Every other field of a task in canonical order; the compiler holds the list complete. */
+const fieldNames = {
+  failure: true,
+  id: true,
+  memoryWrites: true,
+  needs: true,
+  retry: true,
+  timeoutSeconds: true,
+  uses: true,
+  vars: true,
+  when: true,
+  with: true,
+} as const satisfies { [Field in Exclude<keyof PlanTask, 'action' | 'source'>]: true }
+const taskFields = Object.keys(fieldNames).map(name => [name as keyof typeof fieldNames, `,"${name}":`] as const)

@@ -49,6 +49,8 @@ function predictabilityOf(task: PlanTask): Predictability {
 function readsRun(value: Json): boolean {
   if (typeof value === 'string') {
     if (!holdsTemplate(value)) return value.startsWith('tasks.') || value.startsWith('memory.')
+    // Most templates read inputs: only what could read the run is parsed again.
+    if (!value.includes('tasks') && !value.includes('memory')) return false
     const parsed = parseTemplate(value)
     return (
       parsed.ok &&

@@ -5,7 +5,7 @@ import { nearest } from '../schema/fields.ts'
 import { cycles, type Graph, topologicalOrder } from './graph.ts'
 import { resolveUses } from './names.ts'
 import { mergeVars, type VarsFiles } from './vars.ts'
-import type { CompiledTask } from './work.ts'
+import type { CompiledTask, UsedAction } from './work.ts'
 
 /** The declared tasks with what they use; reports ids that stand twice. */
 export function collectTasks(
@@ -16,6 +16,7 @@ export function collectTasks(
 ): { tasks: CompiledTask[]; indexOf: Map<string, number> } {
   const tasks: CompiledTask[] = []
   const indexOf = new Map<string, number>()
+  const used = new Map<string, UsedAction>()
   for (const [index, task] of document.workflow.spec.tasks.entries()) {
     const first = indexOf.get(task.id)
     if (first === undefined) indexOf.set(task.id, index)
@@ -26,8 +27,12 @@ export function collectTasks(
         help: `the first is spec.tasks[${first}]; give one another id`,
       })
     }
-    const faulty = document.lost.has(`tasks.${index}`)
-    const action = faulty && task.uses === 'action:faulty' ? null : resolveUses({ document, reporter }, task, index)
+    const faulty = document.lost.size > 0 && document.lost.has(`tasks.${index}`)
+    let action = used.get(task.uses) ?? null
+    if (action === null && !(faulty && task.uses === 'action:faulty')) {
+      action = resolveUses({ document, reporter }, task, index)
+      if (action !== null) used.set(task.uses, action)
+    }
     const vars = ownVars(document, contents, overrides, task.varsFiles, task.vars)
     tasks.push({ index, task, vars, action, faulty })
   }

@@ -9,8 +9,18 @@ export const bounds = {
   nameCharacters: 200,
 } as const
 
-/** Any JSON object; the parser has already made sure that it holds JSON only. */
-export const jsonObject = z.record(z.string(), z.unknown()) as unknown as z.ZodType<JsonObject, JsonObject>
+/** Marks a fault of `jsonObject`, so that it is told like any other wrong type. */
+export const notAnObject = 'must be a map'
+
+/**
+ * Any JSON object. The parser has already made sure that it holds JSON only, so it is taken as it is: copied, a document
+ * that is mostly data would be held twice.
+ */
+export const jsonObject = z.custom<JsonObject>(isObject, { error: notAnObject }).meta({ type: 'object' })
+
+function isObject(value: unknown): boolean {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
 
 /** A JSON Schema of draft 2020-12. */
 export const jsonSchemaSchema = z.union([z.boolean(), jsonObject]).describe('JSON Schema, draft 2020-12')

@@ -4,7 +4,7 @@ import { documentLimits } from '../limits.ts'
 import type { Finding, Reporter } from '../reporter.ts'
 import { locate } from '../yaml/places.ts'
 import { type Path, showPath, type YamlTree } from '../yaml/tree.ts'
-import { secretReferenceRule } from './common.ts'
+import { notAnObject, secretReferenceRule } from './common.ts'
 import { fieldsAt, nearest } from './fields.ts'
 
 export type Issue = z.core.$ZodIssue
@@ -102,6 +102,9 @@ function describe(tree: YamlTree, value: Json | undefined, path: Path, issue: Is
       return { message: `${subject} ${bound(issue.origin, 'at least', issue.minimum, value)}`, help: '' }
     case 'too_big':
       return { message: `${subject} ${bound(issue.origin, 'at most', issue.maximum, value)}`, help: '' }
+    case 'custom':
+      if (issue.message === notAnObject) return describeType(tree, value, path, 'record')
+      return { message: `${subject} is \`${show(value)}\`: ${issue.message}`, help: '' }
     case 'invalid_key':
       return {
         message: `the name \`${path.at(-1) ?? ''}\` is not accepted: ${issue.issues[0]?.message ?? ''}`,
