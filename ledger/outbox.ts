@@ -21,10 +21,10 @@ export function add(context: Context, row: NewOutboxRow): boolean {
   return added.length === 1
 }
 
-/** Rows whose time has come, oldest first. */
+/** Rows whose time has come: signs to people who just wrote first, then oldest first. */
 export function due(context: Context, limit: number): OutboxRow[] {
   const rows = context.sql.all(
-    `SELECT ${columns} FROM outbox WHERE state = 'due' AND due_at <= ? ORDER BY due_at, n LIMIT ?`,
+    `SELECT ${columns} FROM outbox WHERE state = 'due' AND due_at <= ? ORDER BY kind <> 'reaction', due_at, n LIMIT ?`,
     context.clock.now().toISOString(),
     limit,
   )

@@ -197,6 +197,17 @@ export function storageSuite(engine: Engine): void {
         expect(refusal(() => store.retryOutbox('y'))).toBe('not_found')
       }))
 
+    it('hands out signs to people before older work', () =>
+      engine.withDisk(disk => {
+        const { store } = openStore(disk)
+        for (const [id, kind] of [
+          ['old', 'status'],
+          ['sign', 'reaction'],
+        ] as const)
+          store.addOutbox({ id, run: null, kind, payload: {} })
+        expect(store.dueOutbox().map(row => row.id)).toEqual(['sign', 'old'])
+      }))
+
     it('is due at the least of inbox, outbox and expiry', () =>
       engine.withDisk(disk => {
         const { store, clock } = openStore(disk)
