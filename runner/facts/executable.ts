@@ -19,7 +19,10 @@ export class CommandFault extends Error {
 
 /** An executable file held open: the file that was hashed is the file that runs. The caller closes `fd`. */
 export interface Executable {
-  /** Paths that resolution passed through: the command, each link's target, the real file. Absolute. */
+  /**
+   * Paths that resolution passed through: the command, each link's target, the real file; of a script also those to its
+   * interpreter, and so on to a binary. Absolute.
+   */
   passed: string[]
   realPath: string
   sha256: string
@@ -44,10 +47,30 @@ export function openExecutable(command: string, cwd: string, searchPath: readonl
     if (stat.isDirectory()) throw new CommandFault('command_is_directory', `${realPath} is a directory, not a program`)
     if (!stat.isFile() || (stat.mode & 0o111) === 0)
       throw new CommandFault('command_not_executable', `${realPath} is not executable; run chmod +x on it`)
-    return { passed, realPath, sha256: digestOf(fd), fd, interpreter: interpreterOf(fd, realPath) }
+    const interpreter = interpreterOf(fd, realPath)
+    const behind = interpreter === null ? [] : interpreterPaths(interpreter, command)
+    return { passed: [...new Set([...passed, ...behind])], realPath, sha256: digestOf(fd), fd, interpreter }
   } catch (error) {
     closeSync(fd)
     throw error
+  }
+}
+
+/** Linux loads a script's interpreter's interpreter, but no deeper than this. */
+const interpretersMax = 5
+
+/** Every place through which a script's interpreter could be replaced. */
+function interpreterPaths(interpreter: string, command: string, depth = 1): string[] {
+  const passed = passedPaths(interpreter, command)
+  const realPath = passed.at(-1) ?? interpreter
+  if (depth > interpretersMax)
+    throw new CommandFault('bad_interpreter', `${interpreter} is a script of too many scripts`)
+  const fd = openReal(realPath, command)
+  try {
+    const next = interpreterOf(fd, realPath)
+    return next === null ? passed : [...passed, ...interpreterPaths(next, command, depth + 1)]
+  } finally {
+    closeSync(fd)
   }
 }
 
@@ -144,6 +167,11 @@ function interpreterOf(fd: number, realPath: string): string | null {
   }
   const line = head.toString('utf8', 2, length).split('\n', 1)[0] ?? ''
   const interpreter = line.trim().split(/[ \t]/, 1)[0] ?? ''
+  if (!path.isAbsolute(interpreter))
+    throw new CommandFault(
+      'bad_interpreter',
+      `${realPath} names the interpreter ${JSON.stringify(interpreter)}, which is another file in each working directory; write its absolute path`,
+    )
   try {
     const stat = statSync(interpreter)
     if (stat.isFile() && (stat.mode & 0o111) !== 0) return interpreter

@@ -1,4 +1,4 @@
-import { readFileSync, realpathSync, statSync } from 'node:fs'
+import { lstatSync, readFileSync, readlinkSync, realpathSync, statSync } from 'node:fs'
 import path from 'node:path'
 import { isWithin } from './canonical-path.ts'
 
@@ -36,14 +36,14 @@ export function findProtected(roots: readonly string[], absolutePaths: readonly 
   const places = new Map<string, string>()
   const add = (place: string, rule: string) => {
     places.set(fold(place), rule)
-    const real = realOf(place)
-    if (real !== null) places.set(fold(real), rule)
+    const target = targetOf(place)
+    if (target !== null) places.set(fold(target), rule)
   }
   for (const place of absolutePaths) add(place, 'protected_file')
   for (const root of roots)
     for (const entry of linkable) {
-      const real = realOf(path.join(root, entry))
-      if (real !== null) places.set(fold(real), entry.startsWith('.git/') ? '.git' : entry)
+      const target = targetOf(path.join(root, entry))
+      if (target !== null) places.set(fold(target), entry.startsWith('.git/') ? '.git' : entry)
       if (entry === '.git') for (const place of gitDirectories(path.join(root, entry))) add(place, '.git')
     }
   return { places: [...places].map(([folded, rule]) => ({ folded, rule })), roots: roots.map(fold) }
@@ -96,9 +96,28 @@ function gitDirectories(place: string): string[] {
   }
 }
 
-function realOf(place: string): string | null {
+/**
+ * Where a path leads, also where nothing is there yet: a write below a dangling link's target would make the link whole.
+ * Null where links go round in a circle.
+ */
+function targetOf(place: string, links = 40): string | null {
+  if (links === 0) return null
   try {
     return realpathSync.native(place)
+  } catch {
+    const parent = path.dirname(place)
+    if (parent === place) return place
+    const inside = targetOf(parent, links)
+    if (inside === null) return null
+    const here = path.join(inside, path.basename(place))
+    const link = linkAt(here)
+    return link === null ? here : targetOf(path.resolve(inside, link), links - 1)
+  }
+}
+
+function linkAt(place: string): string | null {
+  try {
+    return lstatSync(place).isSymbolicLink() ? readlinkSync(place) : null
   } catch {
     return null
   }

@@ -2,6 +2,7 @@ import { realpathSync, statSync } from 'node:fs'
 import path from 'node:path'
 import type { Policy } from '../../policy/decision/policy.ts'
 import { checkRequested, isWithin, nearestExisting } from './canonical-path.ts'
+import { hostFloorPath } from './host-floor.ts'
 import { findProtected, type Protection } from './protected.ts'
 import { UnknownFact, unknownOf } from './unknown.ts'
 
@@ -52,6 +53,7 @@ export function openWorkspace(settings: WorkspaceSettings): Workspace {
       `policy.workspaceRoot ${JSON.stringify(policy.workspaceRoot)} is not a directory`,
     )
   const protectedPaths = [
+    hostFloorPath,
     ...settings.protectedPaths,
     ...settings.sourceFiles.flatMap(file => [path.resolve(base, file), path.resolve(root, file)]),
   ]

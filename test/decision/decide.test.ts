@@ -68,6 +68,14 @@ const denials: Row[] = [
     'toolsDeny',
   ],
   [
+    'a tool denied by the kind of its action',
+    writeEffect,
+    writeFacts,
+    { ...roots, toolsDeny: ['builtin.write'] },
+    'authorised',
+    'toolsDeny',
+  ],
+  [
     'a tool denied and allowed',
     writeEffect,
     writeFacts,

@@ -221,6 +221,30 @@ describe('never writable', () => {
     expect(judgeWrite(workspace, '.git/hooks/post-checkout')).toMatchObject({ protectedBy: '.git' })
   })
 
+  test.each([
+    ['.mcp.json', 'conf/mcp.json', 'conf/mcp.json', '.mcp.json'],
+    ['.agentctl', 'state', 'state/flow.yaml', '.agentctl'],
+    ['.git', 'link/store', 'kept/store/hooks/post-checkout', '.git'],
+    ['.github', 'gh', 'gh/workflows/ci.yml', '.github/workflows'],
+  ])('%s as a link to %s, which is not there yet: a write of %s would make it whole', (link, target, name, rule) => {
+    mkdirSync(path.join(scene.workspace, 'kept'))
+    symlinkSync('kept', path.join(scene.workspace, 'link'))
+    symlinkSync(target, path.join(scene.workspace, link))
+    expect(judgeWrite(workspaceWith({ writableRoots: ['.'] }), name)).toMatchObject({ protectedBy: rule })
+  })
+
+  test('a well-known name that links to itself protects its own name and harms nothing else', () => {
+    symlinkSync('.mcp.json', path.join(scene.workspace, '.mcp.json'))
+    const workspace = workspaceWith({ writableRoots: ['.'] })
+    expect(judgeWrite(workspace, 'a/.mcp.json')).toMatchObject({ protectedBy: '.mcp.json' })
+    expect(judgeWrite(workspace, 'x.txt')).toMatchObject({ root: '.', protectedBy: null })
+  })
+
+  test("the host's floor, under whatever root", () => {
+    const workspace = workspaceWith({ writableRoots: ['/etc'] })
+    expect(judgeWrite(workspace, '/etc/agentctl/floor.yaml')).toMatchObject({ protectedBy: 'protected_file' })
+  })
+
   test("a worktree's `.git` file: the repository that it names is protected", () => {
     putFile(scene, '.git', 'gitdir: real-repository\n')
     const workspace = workspaceWith({ writableRoots: ['.'] })

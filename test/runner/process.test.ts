@@ -120,6 +120,22 @@ describe('nothing is requested where nothing can run', () => {
       here => ({ command: putFile(here, 'tool', 'echo hi\n', 0o755) }),
       'command_not_executable',
     ],
+    [
+      'an interpreter that depends on the working directory',
+      here => ({
+        command: putFile(here, 'tool', `#!${path.relative(process.cwd(), '/bin/true')}\n`, 0o755),
+      }),
+      'bad_interpreter',
+    ],
+    [
+      'a script that is its own interpreter',
+      here => {
+        const command = path.join(here.directory, 'tool')
+        writeFileSync(command, `#!${command}\n`, { mode: 0o755 })
+        return { command }
+      },
+      'bad_interpreter',
+    ],
     ['an absent interpreter', here => ({ command: putFile(here, 'tool', '#!/no/such\n', 0o755) }), 'bad_interpreter'],
     ["an argument beyond the kernel's bound", () => sh(`true # ${'x'.repeat(140_000)}`), 'argv_too_long'],
   ]
@@ -137,6 +153,16 @@ describe('nothing is requested where nothing can run', () => {
     expect(codeOf(outcome)).toBe('secret_refused')
   })
 })
+
+/** An interpreter in a temporary directory; a `#!` line ends at a space, which the workspace's own path has. */
+function replaceableInterpreter(here: Scene): { interpreter: string; ports: Partial<RunnerPorts> } {
+  const directory = path.join(here.directory, 'temporary')
+  mkdirSync(directory)
+  const interpreter = path.join(directory, 'interpreter')
+  copyFileSync('/bin/true', interpreter)
+  chmodSync(interpreter, 0o755)
+  return { interpreter, ports: { temporaryDirectories: [directory] } }
+}
 
 describe('the allowlist is about the file that runs', () => {
   const cases: [
@@ -170,6 +196,24 @@ describe('the allowlist is about the file that runs', () => {
         putFile(here, 'out/real', '#!/bin/sh\n', 0o755)
         symlinkSync('out/real', path.join(here.workspace, 'tool'))
         return { command: './tool', allow: ['tool'] }
+      },
+      'untrusted_program',
+    ],
+    [
+      'a script whose interpreter could be replaced',
+      here => {
+        const { interpreter, ports } = replaceableInterpreter(here)
+        return { command: putFile(here, 'git', `#!${interpreter}\n`, 0o755), allow: ['git'], ports }
+      },
+      'untrusted_program',
+    ],
+    [
+      "a script whose interpreter's interpreter could be",
+      here => {
+        const { interpreter, ports } = replaceableInterpreter(here)
+        const between = path.join(here.directory, 'between')
+        writeFileSync(between, `#!${interpreter}\n`, { mode: 0o755 })
+        return { command: putFile(here, 'git', `#!${between}\n`, 0o755), allow: ['git'], ports }
       },
       'untrusted_program',
     ],

@@ -1,8 +1,9 @@
 import { type Answer, allow, deny, originOf, type Question, remedyFor } from '../question.ts'
 
 /**
- * Tool, capability and provider lists. A deny of the tool or of any capability wins. An allowlist must name the tool, or
- * every capability that it uses. Pure effects touch nothing, so only a deny can name them.
+ * Tool, capability and provider lists. A deny of the tool, of its action's kind or of any capability wins: a deny list
+ * that names a thing by its other name must not let it through. An allowlist must name the tool, or every capability that
+ * it uses. Pure effects touch nothing, so only a deny can name them.
  */
 export function authorised(question: Question): Answer {
   const { tool, capabilities, effectClass } = question.effect
@@ -13,7 +14,7 @@ export function authorised(question: Question): Answer {
       'toolsDeny',
       tool,
       originOf(question, 'toolsDeny'),
-      denied === tool ? 'the tool is on the deny list' : `its capability \`${denied}\` is on the deny list`,
+      reasonOf(denied, question),
       remedyFor(question, 'toolsDeny', `remove \`${denied}\``),
     )
   }
@@ -38,8 +39,14 @@ export function authorised(question: Question): Answer {
 function deniedName(question: Question): string | null {
   const { toolsDeny } = question.compiled
   if (toolsDeny.size === 0) return null
-  if (toolsDeny.has(question.effect.tool)) return question.effect.tool
-  return question.effect.capabilities.find(capability => toolsDeny.has(capability)) ?? null
+  const { tool, operation, capabilities } = question.effect
+  return [tool, operation, ...capabilities].find(name => toolsDeny.has(name)) ?? null
+}
+
+function reasonOf(denied: string, { effect }: Question): string {
+  if (denied === effect.tool) return 'the tool is on the deny list'
+  const what = denied === effect.operation ? 'kind' : 'capability'
+  return `its ${what} \`${denied}\` is on the deny list`
 }
 
 function authorisedProvider(question: Question): Answer {
