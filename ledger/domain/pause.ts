@@ -9,10 +9,9 @@ import { refuseStarted } from './finish.ts'
 
 /** Stops the run for its items and gives the lease back, in one transaction. */
 export function pauseRun(change: RunChange, command: CommandOf<'run.pause'>): void {
-  checkTime(change, command.expiresAt)
   refuseStarted(change)
-  const [settings] = change.sql.all("SELECT settings ->> 'minimumApprovals' FROM runs WHERE run = ?", change.run)
-  const needed = settings === undefined ? 1 : new Cells(settings).int()
+  const { needed, expiresAfterSeconds } = settingsOf(change)
+  const expiresAt = expiryOf(change, command.expiresAt, expiresAfterSeconds)
   const pause = command.pause
   const added = change.sql.all(
     `INSERT INTO pauses (pause, run, created_at, expires_at, short_digest, later) VALUES (?, ?, ?, ?, ?, ?)
@@ -20,7 +19,7 @@ export function pauseRun(change: RunChange, command: CommandOf<'run.pause'>): vo
     pause,
     change.run,
     change.now,
-    command.expiresAt,
+    expiresAt,
     shortDigest(command.items),
     cell(command.later, 'list of later tasks'),
   )
@@ -39,7 +38,7 @@ export function pauseRun(change: RunChange, command: CommandOf<'run.pause'>): vo
     pause,
     items,
     later: command.later,
-    expiresAt: command.expiresAt,
+    expiresAt,
     shortDigest: shortDigest(command.items),
   })
   change.checkpoint()
@@ -81,9 +80,23 @@ function insertItem(
   if (added.length === 0) throw refused('invalid', `Effect ${item.effect} stands twice in pause ${pause}.`)
 }
 
-function checkTime(change: RunChange, expiresAt: string): void {
-  const seconds = (Date.parse(expiresAt) - Date.parse(change.now)) / 1000
+/** What the run's settings require of a pause. */
+function settingsOf(change: RunChange): { needed: number; expiresAfterSeconds: number } {
+  const [row] = change.sql.all(
+    "SELECT settings ->> 'minimumApprovals', settings ->> 'expiresAfterSeconds' FROM runs WHERE run = ?",
+    change.run,
+  )
+  if (row === undefined) throw refused('not_found', `There is no run ${change.run} in this ledger.`)
+  const cells = new Cells(row)
+  return { needed: cells.int(), expiresAfterSeconds: cells.int() }
+}
+
+/** The time that the runner asks for, no later than the run's settings allow by the ledger's own clock. */
+function expiryOf(change: RunChange, asked: string, expiresAfterSeconds: number): string {
+  const now = Date.parse(change.now)
+  const seconds = (Date.parse(asked) - now) / 1000
   // A minute more than the maximum, for the difference between two clocks.
-  if (seconds > 0 && seconds <= expiryMaxSeconds + 60) return
-  throw refused('invalid', `A pause expires within ${expiryMaxSeconds / 86_400} days of now, not at ${expiresAt}.`)
+  if (!(seconds > 0 && seconds <= expiryMaxSeconds + 60))
+    throw refused('invalid', `A pause expires within ${expiryMaxSeconds / 86_400} days of now, not at ${asked}.`)
+  return seconds <= expiresAfterSeconds ? asked : new Date(now + expiresAfterSeconds * 1000).toISOString()
 }

@@ -420,6 +420,14 @@ export function approvalSuite(engine: Engine): void {
       }),
     )
 
+    it('keeps no pause open longer than the settings of its run allow, whatever the runner asks for', () =>
+      engine.withDisk(disk => {
+        const { store, clock } = openStore(disk)
+        const run = begin(store, [{ id: 'a' }], { settings: { expiresAfterSeconds: 3600 } })
+        applyAs(store, run, 1, [request(run, 'a', 'ask'), pauseFor(run, 'p', ['a'], clock.in(20 * 86_400))])
+        expect(store.pause('p')?.expiresAt).toBe(clock.in(3600))
+      }))
+
     it('tells a running run in its next receipt that it shall stop', () =>
       engine.withDisk(disk => {
         const { store } = openStore(disk)
