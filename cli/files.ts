@@ -59,7 +59,8 @@ export function readWhole(path: string, name: string): string {
   return text
 }
 
-function readStart(path: string, name: string): { bytes: Buffer; size: number } {
+/** Opens a regular file for reading; the caller closes the descriptor. Throws CliError, exit 2. */
+export function openRegular(path: string, name: string): number {
   let descriptor: number
   try {
     // A FIFO must not keep the command waiting: it is refused below.
@@ -67,9 +68,16 @@ function readStart(path: string, name: string): { bytes: Buffer; size: number } 
   } catch (error) {
     throw unreadable(name, codeOf(error) === 'ENOENT' ? 'does not exist' : `cannot be read (${codeOf(error)})`)
   }
+  const stat = fstatSync(descriptor)
+  if (stat.isFile()) return descriptor
+  closeSync(descriptor)
+  throw unreadable(name, stat.isDirectory() ? 'is a directory' : 'is not a regular file')
+}
+
+function readStart(path: string, name: string): { bytes: Buffer; size: number } {
+  const descriptor = openRegular(path, name)
   try {
     const stat = fstatSync(descriptor)
-    if (!stat.isFile()) throw unreadable(name, stat.isDirectory() ? 'is a directory' : 'is not a regular file')
     const bytes = Buffer.alloc(fileLimitBytes + 1)
     let length = 0
     for (let read = -1; read !== 0 && length < bytes.length; length += read)
@@ -102,7 +110,8 @@ function notUtf8(bytes: Buffer, file: string): Finding {
   })
 }
 
-function unreadable(name: string, why: string): CliError {
+/** Exit 2. */
+export function unreadable(name: string, why: string): CliError {
   return new CliError('unreadable_file', `${name} ${why}`, { help: 'check the path and the file', file: name })
 }
 

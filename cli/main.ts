@@ -1,12 +1,14 @@
 #!/usr/bin/env node
 import { systemClock, systemIds } from '../ledger/system.ts'
+import { exits } from './failure.ts'
 import { runCli } from './run-cli.ts'
 
 /** The terminal's entry: reads the command line, runs one command, and ends with its exit code once all is written. */
-process.stdout.on('error', ignoreGoneReader)
-process.stderr.on('error', ignoreGoneReader)
+let isOutputLost = false
+process.stdout.on('error', (error: NodeJS.ErrnoException) => lost('stdout', error))
+process.stderr.on('error', (error: NodeJS.ErrnoException) => lost('stderr', error))
 
-process.exitCode = await runCli(process.argv.slice(2), {
+const exitCode = await runCli(process.argv.slice(2), {
   directory: process.cwd(),
   environment: process.env,
   user: process.getuid?.() ?? 0,
@@ -16,8 +18,16 @@ process.exitCode = await runCli(process.argv.slice(2), {
   clock: systemClock,
   ids: systemIds,
 })
+process.exitCode = exitCode === exits.done && isOutputLost ? exits.persistence : exitCode
 
-/** A reader that goes away (`head`, a pager) ends the output, not the run: a run still has results to record. */
-function ignoreGoneReader(error: NodeJS.ErrnoException): void {
-  if (error.code !== 'EPIPE') throw error
+/**
+ * A run goes on whatever becomes of its output: it still has results to record. A reader that goes away (`head`, a pager)
+ * is no fault; output that could not be kept is one, so that nobody takes it for whole.
+ */
+function lost(stream: 'stdout' | 'stderr', { code }: NodeJS.ErrnoException): void {
+  if (code === 'EPIPE' || isOutputLost) return
+  isOutputLost = true
+  process.exitCode ||= exits.persistence
+  if (stream === 'stdout')
+    process.stderr.write(`error unwritable_output: stdout cannot be written (${code}); what was done is as recorded\n`)
 }

@@ -1,7 +1,8 @@
 import { z } from 'zod'
+import { CliError } from './failure.ts'
 
 /** Options that every command takes. */
-export const globalOptionsSchema = z.object({
+const globalOptionsSchema = z.object({
   output: z.enum(['human', 'json']),
   color: z.enum(['auto', 'always', 'never']),
   /** Relative to the current directory. */
@@ -10,6 +11,16 @@ export const globalOptionsSchema = z.object({
   workspace: z.string().min(1).default('.'),
 })
 export type GlobalOptions = z.infer<typeof globalOptionsSchema>
+
+/** Throws CliError, exit 2, naming the option that is not as it must be. */
+export function globalOptionsOf(given: unknown): GlobalOptions {
+  const parsed = globalOptionsSchema.safeParse(given)
+  if (parsed.success) return parsed.data
+  const [issue] = parsed.error.issues
+  throw new CliError('usage', `--${issue?.path.join('.') ?? ''} is empty or none of its values`, {
+    help: 'see agentctl --help',
+  })
+}
 
 /** Options of the commands that compile a document. */
 export const documentOptionsSchema = z.object({

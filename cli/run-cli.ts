@@ -1,7 +1,7 @@
 import { CommanderError } from 'commander'
 import type { Base, CommandResult, Context, Handler } from './command.ts'
 import { describeFailure, exits, finding } from './failure.ts'
-import { globalOptionsSchema, wantsJson } from './options.ts'
+import { globalOptionsOf, wantsJson } from './options.ts'
 import { type Format, print } from './output/print.ts'
 import { render, usesColour } from './output/text.ts'
 import { createProgram } from './program.ts'
@@ -13,7 +13,7 @@ export async function runCli(argv: readonly string[], base: Base): Promise<numbe
   try {
     let done: CommandResult | null = null
     const program = createProgram(base, format.output, async (load, operands, given) => {
-      const options = globalOptionsSchema.parse(given)
+      const options = globalOptionsOf(given)
       format = options
       const handler: Handler = await load()
       done = await handler(contextOf(base, options), operands, given)

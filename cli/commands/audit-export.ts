@@ -3,6 +3,7 @@ import { resolve } from 'node:path'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { z } from 'zod'
+import { LedgerError } from '../../ledger/port.ts'
 import type { Handler } from '../command.ts'
 import { CliError, exits } from '../failure.ts'
 import { recordOf, withLedger } from '../ledger.ts'
@@ -37,13 +38,19 @@ export const auditExport: Handler = async (context, [run], given) => {
 }
 
 function ignoreGoneReader(error: unknown): void {
-  if (!(error instanceof Error && 'code' in error && error.code === 'EPIPE')) throw error
+  const code = error instanceof Error && 'code' in error ? String(error.code) : ''
+  if (code === 'EPIPE') return
+  if (code === '' || error instanceof LedgerError) throw error
+  throw new CliError('unwritable_output', `stdout cannot be written (${code}): the trail is not whole`, {
+    exitCode: exits.persistence,
+    help: 'free space where it goes, then export again',
+  })
 }
 
 function failed(file: string): (error: unknown) => never {
   return error => {
     const code = error instanceof Error && 'code' in error ? String(error.code) : ''
-    if (code === '') throw error
+    if (code === '' || error instanceof LedgerError) throw error
     const why = code === 'EEXIST' ? 'exists already' : `cannot be written (${code})`
     throw new CliError('unwritable_file', `${file} ${why}`, { help: 'name a new file with --out', file })
   }

@@ -1,11 +1,9 @@
-import { createReadStream } from 'node:fs'
 import { resolve } from 'node:path'
-import { createInterface } from 'node:readline'
 import { z } from 'zod'
 import { verifyAudit } from '../../ledger/index.ts'
 import type { Handler } from '../command.ts'
 import { CliError, exits, finding } from '../failure.ts'
-import { realOf } from '../files.ts'
+import { linesOf } from '../lines.ts'
 
 const optionsSchema = z.object({ expectedHead: z.string().optional() })
 
@@ -14,19 +12,7 @@ export const auditVerify: Handler = async (context, [file = ''], given) => {
   const { expectedHead } = optionsSchema.parse(given)
   if (expectedHead !== undefined && !/^[0-9a-f]{64}$/.test(expectedHead))
     throw new CliError('usage', '--expected-head takes 64 lower-case hex digits', { help: 'see audit show or inspect' })
-  const path = realOf(resolve(context.directory, file), file)
-  const lines = createInterface({ input: createReadStream(path), crlfDelay: Number.POSITIVE_INFINITY })
-  let verdict: Awaited<ReturnType<typeof verifyAudit>>
-  try {
-    verdict = await verifyAudit(lines, expectedHead)
-  } catch (error) {
-    const code = error instanceof Error && 'code' in error ? String(error.code) : ''
-    if (code === '') throw error
-    throw new CliError('unreadable_file', `${file} cannot be read (${code})`, {
-      help: 'check the path and the file',
-      file,
-    })
-  }
+  const verdict = await verifyAudit(linesOf(resolve(context.directory, file), file), expectedHead)
   if (verdict.ok) {
     const { events, head } = verdict
     const lines = [[['green', 'verified'], ` ${events} events, head ${head}`] as const]
