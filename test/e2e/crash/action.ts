@@ -28,13 +28,14 @@ export async function killAction({ stage, random, life, gate, kills }: Killing):
   const witness = join(directory, 'witness')
   const tally = emptyTally()
   let died = 0
+  let mayDie = true
   let seen = 0
   let current: { began: number; spoke: number | null } | null = null
 
   const onProcess = (process: RunningProcess) => {
     const mine = { began: performance.now(), spoke: null as number | null }
     current = mine
-    const at = died < kills ? aim(random, life) : null
+    const at = mayDie && died < kills ? aim(random, life) : null
     const shoot = () => setTimeout(() => process.kill('SIGKILL'), at?.milliseconds).unref()
     if (at?.from === 'start') shoot()
     process.onOutput(() => {
@@ -83,6 +84,7 @@ export async function killAction({ stage, random, life, gate, kills }: Killing):
   const { run, state } = await look(play)
   const workspaceOfTheEnd = Object.keys(files).map(name => [name, play.file(name)])
   const lastSignal = play.step().signal
+  mayDie = false
   await again()
   expect([state, play.step().exitCode], play.step().log).toEqual(['succeeded', 0])
   expectExactlyOnce(await play.events(run), witnessed(witness), gate !== 'never')
