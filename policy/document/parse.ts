@@ -9,7 +9,7 @@ import { type Lost, leaveOut, readBareScalars } from './schema/repair.ts'
 import { apiVersion, oldApiVersion, type Workflow, workflowSchema } from './schema/workflow.ts'
 import { placeAt } from './yaml/places.ts'
 import { readYaml } from './yaml/read.ts'
-import type { YamlFault, YamlTree } from './yaml/tree.ts'
+import { bareTree, type YamlFault, type YamlTree } from './yaml/tree.ts'
 import { toValue } from './yaml/value.ts'
 
 export interface ParseOptions {
@@ -115,7 +115,7 @@ function checkSchema(reporter: Reporter, tree: YamlTree, written: JsonObject): C
 }
 
 function textFaults(text: string, file: string, faults: readonly YamlFault[]): Diagnostic[] {
-  const tree: YamlTree = { text, root: null, targets: new Map(), lineStarts: [] }
+  const tree = bareTree(text)
   return faults.map(({ offset, message, help }) => ({
     code: 'yaml_syntax',
     severity: 'error',

@@ -5,7 +5,7 @@ import { createReporter, type Reporter } from '../reporter.ts'
 import { holdsTemplate } from '../template/template.ts'
 import { placeAt } from '../yaml/places.ts'
 import { readYaml } from '../yaml/read.ts'
-import type { Path, YamlFault } from '../yaml/tree.ts'
+import { bareTree, type Path, type YamlFault } from '../yaml/tree.ts'
 import { toValue } from '../yaml/value.ts'
 import { inWorkspace, namedFiles } from './files.ts'
 
@@ -70,7 +70,7 @@ export function readVarsFiles(
 export function readVars(text: string, file: string): { vars: JsonObject; diagnostics: Diagnostic[] } {
   const read = readYaml(text)
   const faults: YamlFault[] = [...read.faults]
-  const tree = read.tree ?? { text, root: null, targets: new Map(), lineStarts: [] }
+  const tree = read.tree ?? bareTree(text)
   const value = read.tree === null ? undefined : toValue(tree, faults)
   const reporter = createReporter(tree, file)
   const vars = isObject(value) ? value : {}

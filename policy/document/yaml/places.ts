@@ -1,4 +1,5 @@
 import { isAlias, isMap, isScalar, isSeq, type Node, type Pair, type YAMLMap } from 'yaml'
+import { quickOffsets } from './quick.ts'
 import type { Path, YamlTree } from './tree.ts'
 import { isMergeKey, keyText } from './value.ts'
 
@@ -38,8 +39,8 @@ export function placeAt(tree: YamlTree, offset: number): Place {
 /** Finds the value at a path, or its key where `on` is `key`. */
 export function locate(tree: YamlTree, path: Path, on: 'value' | 'key' = 'value'): Located {
   const walk: Walk = { tree, alias: null }
-  let found: Node | null = tree.root
-  let node = follow(walk, tree.root)
+  let found = tree.root()
+  let node = follow(walk, found)
   for (const [index, step] of path.entries()) {
     const next = child(walk, node, step, on === 'key' && index === path.length - 1)
     if (next === null) break
@@ -55,8 +56,10 @@ export function locate(tree: YamlTree, path: Path, on: 'value' | 'key' = 'value'
 
 /** Places of the items of the list at a path, in order; empty where there is no list. */
 export function placesOfItems(tree: YamlTree, path: Path): Place[] {
+  const offsets = tree.quick === null ? null : quickOffsets(tree.quick.document, path)
+  if (offsets !== null) return offsets.map(offset => placeAt(tree, offset))
   const walk: Walk = { tree, alias: null }
-  let node = follow(walk, tree.root)
+  let node = follow(walk, tree.root())
   for (const step of path) node = follow(walk, child(walk, node, step, false))
   return isSeq(node) ? node.items.map(item => placeAt(tree, (item as Node | null)?.range?.[0] ?? 0)) : []
 }

@@ -1,6 +1,7 @@
-import { Composer, type Composer as ComposerType, type Document, Lexer, Parser } from 'yaml'
+import { Composer, type Composer as ComposerType, type CST, type Document, Lexer, type Node, Parser } from 'yaml'
 import { documentLimits } from '../limits.ts'
-import type { YamlFault, YamlTree } from './tree.ts'
+import { quickValue } from './quick.ts'
+import { bareTree, type YamlFault, type YamlTree } from './tree.ts'
 
 export interface ReadResult {
   /** null where the text is no single YAML document. */
@@ -10,17 +11,30 @@ export interface ReadResult {
 
 /**
  * Reads one YAML 1.2 document into its syntax tree. Linear in the text, and bounded: reading stops at the hundredth
- * fault and at more values than a document may have, before the tree is composed.
+ * fault and at more values than a document may have, before the tree is composed. `quickly` false always composes, so
+ * that a test can hold both ways together.
  */
-export function readYaml(text: string): ReadResult {
+export function readYaml(text: string, quickly = true): ReadResult {
   const refused = refuseText(text)
   if (refused !== null) return { tree: null, faults: [refused] }
 
   const faults: YamlFault[] = []
   try {
-    const document = compose(text, faults)
-    if (faults.length > 0 || document === null) return { tree: null, faults }
-    return { tree: { text, root: document.contents, targets: new Map(), lineStarts: [] }, faults }
+    const tokens = tokenize(text, faults)
+    const document = onlyDocument(tokens)
+    const quick = !quickly || faults.length > 0 || document === null ? undefined : quickValue(document)
+    if (quick !== undefined && document !== null) {
+      let composed: Document.Parsed | null = null
+      const root = (): Node | null => {
+        composed ??= compose(text, tokens, [])
+        return composed?.contents ?? null
+      }
+      const tree: YamlTree = { text, root, quick: { ...quick, document }, targets: new Map(), lineStarts: [] }
+      return { tree, faults }
+    }
+    const composed = compose(text, tokens, faults)
+    if (faults.length > 0 || composed === null) return { tree: null, faults }
+    return { tree: { ...bareTree(text), root: () => composed.contents }, faults }
   } catch (error) {
     if (!(error instanceof Enough)) throw error
     return { tree: null, faults }
@@ -66,7 +80,33 @@ function utf8Length(text: string): number {
   return bytes
 }
 
-function compose(text: string, faults: YamlFault[]): Document.Parsed | null {
+function tokenize(text: string, faults: YamlFault[]): CST.Token[] {
+  const parser = new Parser()
+  const guard = lexemeGuard(parser, faults)
+  const tokens: CST.Token[] = []
+  const take = (token: CST.Token): void => {
+    if (token.type === 'error') report(faults, fault(token.offset, token.message, ''))
+    else tokens.push(token)
+  }
+  for (const lexeme of new Lexer().lex(text)) {
+    guard(lexeme)
+    for (const token of parser.next(lexeme)) take(token)
+  }
+  for (const token of parser.end()) take(token)
+  return tokens
+}
+
+/** The document of a stream that has one and beside it only space and comments. */
+function onlyDocument(tokens: readonly CST.Token[]): CST.Document | null {
+  let only: CST.Document | null = null
+  for (const token of tokens) {
+    if (token.type === 'document' && only === null) only = token
+    else if (token.type !== 'comment' && token.type !== 'newline' && token.type !== 'space') return null
+  }
+  return only
+}
+
+function compose(text: string, tokens: readonly CST.Token[], faults: YamlFault[]): Document.Parsed | null {
   const composer = new Composer({
     uniqueKeys: false,
     prettyErrors: false,
@@ -75,19 +115,8 @@ function compose(text: string, faults: YamlFault[]): Document.Parsed | null {
     logLevel: 'error',
   })
   collectFaults(composer, faults)
-  const parser = new Parser()
   const documents: Document.Parsed[] = []
-  const guard = lexemeGuard(parser, faults)
-
-  const feed = (token: ReturnType<Parser['next']> extends Generator<infer Token> ? Token : never): void => {
-    if (token.type === 'error') report(faults, fault(token.offset, token.message, ''))
-    else for (const document of composer.next(token)) documents.push(document)
-  }
-  for (const lexeme of new Lexer().lex(text)) {
-    guard(lexeme)
-    for (const token of parser.next(lexeme)) feed(token)
-  }
-  for (const token of parser.end()) feed(token)
+  for (const token of tokens) for (const document of composer.next(token)) documents.push(document)
   for (const document of composer.end(true, text.length)) documents.push(document)
 
   const [first, second] = documents
@@ -96,10 +125,8 @@ function compose(text: string, faults: YamlFault[]): Document.Parsed | null {
     report(faults, fault(second.range[0], 'the file holds a second document', 'keep one document in one file'))
   }
   if (first.directives?.yaml.explicit && first.directives.yaml.version !== '1.2') {
-    report(
-      faults,
-      fault(0, `YAML ${first.directives.yaml.version} is not read`, 'remove the %YAML line: documents are YAML 1.2'),
-    )
+    const { version } = first.directives.yaml
+    report(faults, fault(0, `YAML ${version} is not read`, 'remove the %YAML line: documents are YAML 1.2'))
   }
   return first
 }

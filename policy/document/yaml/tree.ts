@@ -1,9 +1,13 @@
-import type { Alias, Node } from 'yaml'
+import type { Alias, CST, Node } from 'yaml'
+import type { Json } from '../../json.ts'
 
-/** The syntax tree of a document, kept for places; values are made once, by `toValue`. */
+/** The syntax of a document, kept for places; values are made once, by `toValue`. */
 export interface YamlTree {
   text: string
-  root: Node | null
+  /** The document's node; composed at the first call where the value was had without it. */
+  root(): Node | null
+  /** Value and tokens of a plainly written document; null where the value is made from the nodes. */
+  quick: { value: Json; document: CST.Document } | null
   /** What each alias stands for, as `toValue` found it. */
   targets: Map<Alias, Node>
   /** Offsets at which lines start, filled at the first question for a place. */
@@ -29,4 +33,9 @@ export function showPath(path: Path): string {
     else shown += shown === '' ? step : `.${step}`
   }
   return shown
+}
+
+/** A tree without nodes, for the places of faults that stand in the way of one. */
+export function bareTree(text: string): YamlTree {
+  return { text, root: () => null, quick: null, targets: new Map(), lineStarts: [] }
 }

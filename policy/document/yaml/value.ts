@@ -10,10 +10,12 @@ import type { YamlFault, YamlTree } from './tree.ts'
  * out, which are bounded. Null where even that could not be made.
  */
 export function toValue(tree: YamlTree, faults: YamlFault[]): Json | undefined {
-  if (tree.root === null) return null
+  if (tree.quick !== null) return tree.quick.value
+  const root = tree.root()
+  if (root === null) return null
   const walk: Walk = { tree, faults, anchors: new Map(), nodes: 0, height: 0 }
   try {
-    return convert(walk, tree.root, 1)
+    return convert(walk, root, 1)
   } catch (error) {
     if (error instanceof Enough) return undefined
     throw error
