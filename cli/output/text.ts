@@ -1,4 +1,5 @@
 import { styleText } from 'node:util'
+import { withoutHidden } from '../../policy/hidden.ts'
 
 export type Style = 'bold' | 'dim' | 'red' | 'yellow' | 'green' | 'cyan'
 
@@ -22,14 +23,11 @@ function renderLine(parts: readonly Part[], colour: boolean): string {
 }
 
 /**
- * Shows what would move the cursor, change colours or reorder text: a document, a path or a diff could otherwise hide from
- * the person at the terminal what they decide on. Line ends and tabs stay.
+ * Shows what would move the cursor, change colours, reorder text or not be seen: a document, a path or a diff could
+ * otherwise hide from the person at the terminal what they decide on. Line ends and tabs stay.
  */
 export function visible(text: string): string {
-  return text.replace(
-    /[\0-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]/g,
-    character => `\\u{${character.codePointAt(0)?.toString(16)}}`,
-  )
+  return withoutHidden(text, true)
 }
 
 /** Whether a stream gets colours: as asked, else where it is a terminal that has them and NO_COLOR is not set. */

@@ -1,5 +1,6 @@
 import type { OutboxRow } from '../../ledger/index.ts'
 import type { PauseRecord, RunRecord } from '../../ledger/port.ts'
+import { code } from '../../policy/approval/index.ts'
 import type { RepositoryContext } from '../repository/context.ts'
 import { type RowKind, textOf } from './rows.ts'
 
@@ -39,9 +40,5 @@ function ended(record: RunRecord | null): string[] {
 }
 
 function dead(row: OutboxRow): string {
-  return `Given up: ${row.kind} failed (${code((row.lastError ?? 'unknown').slice(0, 300))}). The decision stands; re-run the job by hand where it should go on.`
-}
-
-function code(text: string): string {
-  return `\`${text.replace(/[`\r\n]/g, ' ')}\``
+  return `Given up: ${row.kind} failed (${code(row.lastError ?? 'unknown')}). The decision stands; re-run the job by hand where it should go on.`
 }

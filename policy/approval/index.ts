@@ -8,6 +8,7 @@ export { type Eligibility, eligible, holds } from './eligible.ts'
 export type { Account, DecisionFacts, EligibilityFacts, MembershipFact, PermissionFact } from './facts.ts'
 export { type IssueInput, issueLengthMax, type RenderedIssue, renderIssue } from './issue.ts'
 export { judge } from './judge.ts'
+export { code } from './markdown.ts'
 export { bodyDigest, type MarkerKind, marker, markerOf, webRunUrl } from './markers.ts'
 export type {
   ApprovalRecord,

@@ -1,3 +1,5 @@
+import { withoutHidden } from '../hidden.ts'
+
 /**
  * Markdown out of text that nobody vouches for. Such text only ever stands in a code span or in a fence longer than any
  * of its own, where GitHub makes no heading, link, mention, checkbox or comment of it; what could still deceive the eye
@@ -57,36 +59,7 @@ export function count(number: number, noun: string): string {
 function visible(text: string, keepLines: boolean): string {
   // Most text is plain ASCII, where nothing can hide.
   if ((keepLines ? /^[ -~\n\t]*$/ : /^[ -~]*$/).test(text)) return text.replaceAll('<!--', '<\\u{21}--')
-  let shown = ''
-  for (const character of text) {
-    const kept = keepLines && (character === '\n' || character === '\t')
-    shown += kept || !isHidden(character) ? character : `\\u{${character.codePointAt(0)?.toString(16)}}`
-  }
-  return shown.replaceAll('<!--', '<\\u{21}--')
-}
-
-/** Control characters, lone surrogates, and what renders as nothing or reorders what is rendered. */
-function isHidden(character: string): boolean {
-  const point = character.codePointAt(0) ?? 0
-  return (
-    point < 0x20 ||
-    (point >= 0x7f && point <= 0xa0) ||
-    point === 0xad ||
-    point === 0x61c ||
-    point === 0x115f ||
-    point === 0x1160 ||
-    (point >= 0x17b4 && point <= 0x17b5) ||
-    point === 0x180e ||
-    (point >= 0x200b && point <= 0x200f) ||
-    (point >= 0x2028 && point <= 0x202e) ||
-    (point >= 0x2060 && point <= 0x206f) ||
-    point === 0x3164 ||
-    (point >= 0xd800 && point <= 0xdfff) ||
-    point === 0xfeff ||
-    point === 0xffa0 ||
-    (point >= 0xfff0 && point <= 0xfffb) ||
-    (point >= 0xe0000 && point <= 0xe0fff)
-  )
+  return withoutHidden(text, keepLines).replaceAll('<!--', '<\\u{21}--')
 }
 
 /** At most `length` code units, never half a character. */

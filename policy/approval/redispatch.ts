@@ -1,3 +1,4 @@
+import { code } from './markdown.ts'
 import type { RedispatchChoice, RedispatchFacts, RedispatchFailure } from './redispatch-facts.ts'
 
 /** GitHub re-runs a workflow run for 30 days, and 50 times. */
@@ -80,8 +81,8 @@ function dispatch(facts: RedispatchFacts, warning: string): RedispatchChoice {
       ref === null
         ? 'no branch or tag is recorded'
         : ref.sha === null
-          ? `${ref.name} is gone`
-          : `${ref.name} now points at ${ref.sha}`
+          ? `${code(ref.name)} is gone`
+          : `${code(ref.name)} now points at ${ref.sha}`
     return nothing(
       'ref_moved',
       `${where}, and the approved commit is ${sha}`,

@@ -15,6 +15,7 @@ test.each([
   ['if (admin\u202e \u2066)', 'if (admin\\u{202e} \\u{2066})'],
   ['zero\u200bwidth\ufeff', 'zero\\u{200b}width\\u{feff}'],
   ['c1 \u009b31m', 'c1 \\u{9b}31m'],
+  ['out/a\ufe0f\u034f.txt', 'out/a\\u{fe0f}\\u{34f}.txt'],
   ['tabs\tand\nlines, é 漢 stay', 'tabs\tand\nlines, é 漢 stay'],
 ])('text from elsewhere cannot steer the terminal: %j', (text, shown) => {
   expect(visible(text)).toBe(shown)

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import type { Instance } from '../../../ledger/commands.ts'
 import type { OutboxRow } from '../../../ledger/index.ts'
 import type { RunRecord } from '../../../ledger/port.ts'
-import { chooseRedispatch, type RedispatchChoice } from '../../../policy/approval/index.ts'
+import { chooseRedispatch, code, type RedispatchChoice } from '../../../policy/approval/index.ts'
 import type { Failure, Result } from '../../github/index.ts'
 import type { RepositoryContext } from '../../repository/context.ts'
 import { inMs } from '../backoff.ts'
@@ -45,7 +45,7 @@ async function start(
   if (isOver(context, record)) return done()
   switch (choice.kind) {
     case 'wait': {
-      const note = `${choice.job} still runs. ${choice.reason}.`
+      const note = `${code(choice.job)} still runs. ${choice.reason}.`
       noteOn(context, record, row, note)
       return wait(inMs(context.clock, lookAgainMs), { note })
     }
