@@ -16,7 +16,7 @@ export class JobLog {
 
   /** One line of ours. Text in which the runner could read a command is fenced. */
   line(text: string): void {
-    if (/^\s*::|##\[/m.test(text)) this.foreign(`${text}\n`)
+    if (/::|##\[/.test(text)) this.foreign(`${text}\n`)
     else {
       this.#unfence()
       this.#put(`${text}\n`)

@@ -9,7 +9,8 @@ function commandsIn(log: string): string[] {
   const found: string[] = []
   let stop: string | null = null
   for (const line of log.split('\n')) {
-    const plain = line.trimStart()
+    // .NET's white space: that of JavaScript and NEL.
+    const plain = line.replace(/^[\s\u0085]+/, '')
     if (stop !== null) {
       if (plain === `::${stop}::`) stop = null
       continue
@@ -48,6 +49,7 @@ test('the runner sees our commands and never one in the text of others', () => {
     '::mine::',
     'no newline at the end',
     '\r\n::error::crlf',
+    '\u0085::add-mask::next-line',
   )
   const step = fc.record({
     kind: fc.constantFrom('line' as const, 'foreign' as const, 'command' as const),
