@@ -1,27 +1,7 @@
-import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { stringify } from 'yaml'
-import { placesOfItems } from '../../policy/document/yaml/places.ts'
-import { readYaml } from '../../policy/document/yaml/read.ts'
-import type { YamlFault } from '../../policy/document/yaml/tree.ts'
-import { toValue } from '../../policy/document/yaml/value.ts'
-import { mutate, seeds } from './fuzz.ts'
-
-/** Reads a text the long way, and holds the quick way to it wherever that gave an answer; whether it did. */
-function agree(text: string): boolean {
-  const quick = readYaml(text).tree
-  if (quick === null || quick.quick === null) return false
-  const long = readYaml(text, false)
-  expect(long.faults).toEqual([])
-  if (long.tree === null) throw new Error('no tree')
-  const faults: YamlFault[] = []
-  expect(quick.quick.value).toEqual(toValue(long.tree, faults))
-  expect(faults).toEqual([])
-  for (const path of [[], ['a'], ['spec', 'tasks'], ['spec', 'varsFiles']]) {
-    expect(placesOfItems(quick, path)).toEqual(placesOfItems(long.tree, path))
-  }
-  return true
-}
+import { agree, agreeOnMutations, agreeOnPieces, agreeOnValues } from './both-ways.ts'
+import { seeds } from './fuzz.ts'
 
 describe('a plainly written document', () => {
   it.each([
@@ -81,97 +61,14 @@ it.each([
 
 describe('both ways agree', () => {
   it('on texts near to documents', () => {
-    const texts = seeds().map(({ text }) => text)
-    let quick = 0
-    for (let seed = 1; seed <= 4000; seed++) if (agree(mutate(texts, seed))) quick++
-    expect(quick).toBeGreaterThan(100)
+    expect(agreeOnMutations(4000)).toBeGreaterThan(100)
   })
 
   it('on lines put together from what YAML is made of', () => {
-    const piece = fc.constantFrom(
-      ...[
-        'a',
-        'b',
-        '1',
-        '-1.5',
-        '~',
-        'true',
-        '"q"',
-        "'s'",
-        '"e\\n"',
-        ': ',
-        ':',
-        '- ',
-        '-',
-        ', ',
-        ',',
-        '[',
-        ']',
-        '{',
-        '}',
-        '? ',
-      ],
-      ...[
-        '# c',
-        ' # c',
-        '#',
-        '\n',
-        '\n  ',
-        '\n    ',
-        '\n\n',
-        ' ',
-        '  ',
-        '\t',
-        '|\n',
-        '|-\n',
-        '>\n',
-        '&x ',
-        '*x',
-        '!t ',
-        '%',
-        '@',
-        '<<: ',
-        '...',
-        '---',
-        '\r\n',
-      ],
-    )
-    const text = fc.array(piece, { minLength: 1, maxLength: 14 }).map(pieces => pieces.join(''))
-    fc.assert(
-      fc.property(text, value => {
-        agree(value)
-      }),
-      { numRuns: 20_000 },
-    )
+    agreeOnPieces(20_000)
   })
 
   it('on values as `yaml` writes them', () => {
-    const text = fc.string({ maxLength: 12, unit: fc.constantFrom(...'ab1 .:-#\'"\\\n,[]{}|>&*!%@~=?é') })
-    const value = fc.letrec<{ v: unknown }>(tie => ({
-      v: fc.oneof(
-        { depthSize: 'small' },
-        text,
-        fc.double({ noNaN: true, noDefaultInfinity: true }),
-        fc.integer(),
-        fc.boolean(),
-        fc.constant(null),
-        fc.array(tie('v'), { maxLength: 4 }),
-        fc.dictionary(text, tie('v'), { maxKeys: 4 }),
-      ),
-    })).v
-    let quick = 0
-    fc.assert(
-      fc.property(value, fc.constantFrom(20, 80, 0), fc.boolean(), (given, lineWidth, flow) => {
-        const written = stringify(given, {
-          version: '1.2',
-          lineWidth,
-          collectionStyle: flow ? 'flow' : 'any',
-          aliasDuplicateObjects: false,
-        })
-        if (agree(written)) quick++
-      }),
-      { numRuns: 3000 },
-    )
-    expect(quick).toBeGreaterThan(500)
+    expect(agreeOnValues(3000)).toBeGreaterThan(500)
   })
 })
