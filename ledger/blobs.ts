@@ -11,7 +11,10 @@ import { Cells } from './sql/cells.ts'
 export const blobLimitBytes = 64 * 1024 * 1024
 export const runQuotaBytes = 512 * 1024 * 1024
 
-/** Stores a part; the last missing one makes the blob complete, if the whole has its digest. */
+/**
+ * Stores a part; the last missing one makes the blob complete, if the whole has its digest. Until then the parts are the
+ * run's own: no other run can spoil them, nor the size that it names.
+ */
 export function putPart(
   context: Context,
   sha256: Digest,
@@ -22,11 +25,13 @@ export function putPart(
 ): { complete: boolean } {
   checkPart(sha256, part, totalBytes, bytes)
   return context.sql.transaction(() => {
-    if (register(context, sha256, totalBytes, run ?? null)) return { complete: true }
-    writePart(context, sha256, part, bytes)
-    const [row] = context.sql.all('SELECT count(*) FROM blob_parts WHERE sha256 = ?', sha256)
+    if (touch(context, sha256)) return { complete: true }
+    const upload = `${sha256} of ${run ?? ''}`
+    begin(context, upload, totalBytes, run ?? null)
+    writePart(context, upload, part, bytes)
+    const [row] = context.sql.all('SELECT count(*) FROM blob_parts WHERE sha256 = ?', upload)
     if (row === undefined || new Cells(row).int() < partCount(totalBytes)) return { complete: false }
-    complete(context, sha256)
+    complete(context, sha256, upload)
     return { complete: true }
   })
 }
@@ -47,7 +52,8 @@ export function keep(context: Context, bytes: Uint8Array, run: string): BlobRef 
 }
 
 function putWithin(context: Context, ref: BlobRef, bytes: Uint8Array): void {
-  if (register(context, ref.sha256, ref.bytes, null)) return
+  if (touch(context, ref.sha256)) return
+  begin(context, ref.sha256, ref.bytes, null)
   for (let part = 0; part < partCount(ref.bytes); part += 1) {
     writePart(context, ref.sha256, part, bytes.subarray(part * blobPartBytes, (part + 1) * blobPartBytes))
   }
@@ -99,22 +105,23 @@ export function resolve(context: Context, payload: Payload | null): Json {
   return JSON.parse(new TextDecoder().decode(bytes)) as Json
 }
 
-/** True where the blob is complete already. */
-function register(context: Context, sha256: Digest, totalBytes: number, run: string | null): boolean {
+/** Whether the blob is complete already. Whoever stores it again will refer to it: its day begins anew. */
+function touch({ sql, clock }: Context, sha256: Digest): boolean {
+  const now = clock.now().toISOString()
+  const touched = 'UPDATE blobs SET created_at = ? WHERE sha256 = ? AND complete = 1 RETURNING 1'
+  return sql.all(touched, now, sha256).length > 0
+}
+
+/** Makes the row of an upload, or finds it. */
+function begin(context: Context, upload: string, totalBytes: number, run: string | null): void {
   const { sql } = context
-  const [known] = sql.all('SELECT bytes, complete FROM blobs WHERE sha256 = ?', sha256)
+  const [known] = sql.all('SELECT bytes FROM blobs WHERE sha256 = ?', upload)
   if (known !== undefined) {
-    const cells = new Cells(known)
-    const bytes = cells.int()
-    if (cells.flag()) {
-      // Whoever stores it again will refer to it: its day begins anew.
-      sql.run('UPDATE blobs SET created_at = ? WHERE sha256 = ?', context.clock.now().toISOString(), sha256)
-      return true
-    }
-    if (bytes === totalBytes) return false
+    const bytes = new Cells(known).int()
+    if (bytes === totalBytes) return
     throw new LedgerError(
       'invalid',
-      `Blob ${sha256} was begun with ${bytes} bytes, not ${totalBytes}; send the same size.`,
+      `Blob ${upload} was begun with ${bytes} bytes, not ${totalBytes}; send the same size.`,
     )
   }
   if (run !== null) {
@@ -125,37 +132,38 @@ function register(context: Context, sha256: Digest, totalBytes: number, run: str
   }
   sql.run(
     'INSERT INTO blobs (sha256, bytes, complete, run, created_at) VALUES (?, ?, 0, ?, ?)',
-    sha256,
+    upload,
     totalBytes,
     run,
     context.clock.now().toISOString(),
   )
-  return false
 }
 
-function writePart(context: Context, sha256: Digest, part: number, bytes: Uint8Array): void {
+function writePart(context: Context, upload: string, part: number, bytes: Uint8Array): void {
   context.sql.run(
     'INSERT INTO blob_parts (sha256, part, data) VALUES (?, ?, ?) ON CONFLICT (sha256, part) DO UPDATE SET data = excluded.data',
-    sha256,
+    upload,
     part,
     bytes,
   )
 }
 
-function complete(context: Context, sha256: Digest): void {
+/** An upload becomes the blob. */
+function complete(context: Context, sha256: Digest, upload: string): void {
   const { sql } = context
   const hash = hasher.create()
-  const [row] = sql.all('SELECT bytes FROM blobs WHERE sha256 = ?', sha256)
+  const [row] = sql.all('SELECT bytes FROM blobs WHERE sha256 = ?', upload)
   const total = row === undefined ? 0 : new Cells(row).int()
   for (let part = 0; part < partCount(total); part += 1) {
-    const [data] = sql.all('SELECT data FROM blob_parts WHERE sha256 = ? AND part = ?', sha256, part)
+    const [data] = sql.all('SELECT data FROM blob_parts WHERE sha256 = ? AND part = ?', upload, part)
     const bytes = data === undefined ? null : new Cells(data).bytesOrNull()
     if (bytes !== null) hash.update(bytes)
   }
   if (bytesToHex(hash.digest()) !== sha256) {
     throw new LedgerError('invalid', `The parts of blob ${sha256} do not have its digest; send them again.`)
   }
-  sql.run('UPDATE blobs SET complete = 1 WHERE sha256 = ?', sha256)
+  sql.run('UPDATE blob_parts SET sha256 = ? WHERE sha256 = ?', sha256, upload)
+  sql.run('UPDATE blobs SET sha256 = ?, complete = 1 WHERE sha256 = ?', sha256, upload)
 }
 
 function checkPart(sha256: Digest, part: number, totalBytes: number, bytes: Uint8Array): void {

@@ -108,6 +108,24 @@ export function storageSuite(engine: Engine): void {
         expect(store.getBlobPart(digest, 1)).toEqual(second)
       }))
 
+    it('are not spoilt by what another run uploads under their digest', () =>
+      engine.withDisk(disk => {
+        const { store } = openStore(disk)
+        const bytes = bytesOf(2 * blobPartBytes + 10)
+        const digest = sha256(bytes)
+        store.putBlobPart(digest, 2, bytes.length, bytesOf(10, 2), 'spoiler')
+        store.putBlobPart(digest, 1, bytes.length, bytesOf(blobPartBytes, 2), 'spoiler')
+        store.putBlobPart(digest, 0, blobPartBytes + 1, bytesOf(blobPartBytes, 2), 'another')
+        for (const part of [0, 1, 2]) {
+          const slice = bytes.subarray(part * blobPartBytes, (part + 1) * blobPartBytes)
+          expect(store.putBlobPart(digest, part, bytes.length, slice, 'run')).toEqual({ complete: part === 2 })
+        }
+        expect(sha256(store.getBlob(digest) ?? new Uint8Array())).toBe(digest)
+        expect(store.putBlobPart(digest, 0, bytes.length, bytesOf(blobPartBytes, 2), 'spoiler')).toEqual({
+          complete: true,
+        })
+      }))
+
     it('stay while a run refers to them, and go a day after nothing does', () =>
       engine.withDisk(disk => {
         const { store, clock } = openStore(disk)
