@@ -1,8 +1,10 @@
 import { z } from 'zod'
-import { type CallContext, call, json } from '../ledger/remote-call.ts'
-import { type AttachAnswer, type AttachRequest, attachAnswerSchema } from '../ledger/wire.ts'
+import { LedgerError } from '../ledger/port.ts'
+import { type Call, type CallContext, call, json } from '../ledger/remote-call.ts'
+import { type AttachAnswer, type AttachRequest, attachAnswerSchema, problemSchema } from '../ledger/wire.ts'
 import type { Commit } from '../policy/approval/record.ts'
 import { digest } from '../policy/canonical.ts'
+import { ActionError } from './failure.ts'
 import { type Inputs, requestedSettings } from './inputs.ts'
 import type { Job } from './job.ts'
 
@@ -31,11 +33,12 @@ export function attachRequest(inputs: Inputs, job: Job, document: string, commit
 
 /**
  * Exchanges an OIDC token for this instance's run (POST /v1/attach). Every try brings a fresh token, since each counts
- * once. Throws LedgerError: lease_held names the holder, unreachable says that nothing was lost.
+ * once. Throws LedgerError: lease_held names the holder, unreachable says that nothing was lost; ActionError
+ * (exit 2) where inputs and floor leave nobody to decide.
  */
 export async function attach(context: CallContext, source: TokenSource, request: AttachRequest): Promise<AttachAnswer> {
   const doing = 'attaching to the control plane'
-  const response = await call(context, {
+  const attaching: Call = {
     method: 'POST',
     url: `${source.audience}/v1/attach`,
     authorization: async () => `Bearer ${await oidcToken(context, source)}`,
@@ -47,8 +50,16 @@ export async function attach(context: CallContext, source: TokenSource, request:
       not_found: 'check control-plane-url, and that its GitHub App is installed on this repository',
       lease_held: 'wait until the holder ends or cancel it, then re-run this job',
     },
-  })
+  }
+  const response = await call(context, attaching, [422])
+  if (response.status === 422) throw refused(doing, await json(response, problemSchema, doing))
   return json(response, attachAnswerSchema, doing)
+}
+
+/** What the step asks for and the floor does not allow is a fault of the inputs, as it is without a control plane. */
+function refused(doing: string, { code, title, detail = title }: z.infer<typeof problemSchema>): Error {
+  if (code === 'settings_refused') return new ActionError('invalid_input', detail)
+  return new LedgerError('invalid', `${doing}: ${detail}`)
 }
 
 const tokenSchema = z.object({ value: z.string().min(1) })

@@ -8,6 +8,10 @@ import { runAction } from './run.ts'
 import { abortOnSignals } from './signals.ts'
 
 /** The GitHub Action's entry: reads the step, runs it, tells how it ended, and exits with the run's code. */
+
+// A runner that reads the log no longer, or cannot keep it, ends no run: what it came to is still to be recorded.
+process.stdout.on('error', () => {})
+
 const log = new JobLog(text => process.stdout.write(text))
 const guard = new Guard(log)
 const annotations = new Annotations(log, text => guard.text(text))

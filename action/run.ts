@@ -1,6 +1,6 @@
 import type { ActionContext } from './context.ts'
 import { DocumentError } from './document.ts'
-import { describeFailure, exits } from './failure.ts'
+import { describeFailure, exits, textOf } from './failure.ts'
 import { type HostFloor, readHostFloor } from './floor.ts'
 import { type Inputs, readInputs } from './inputs.ts'
 import { readJob } from './job.ts'
@@ -33,13 +33,26 @@ export async function runAction(base: ActionBase, read: (name: string) => string
     outputs: guard.json(outcome.outputs),
   }
   conclude(base, shown, inputs)
-  log.command(() => writeOutputs(shown))
+  const isTold = toldOutputs(base, shown)
   const waiting = new Set(outcome.pause?.items.map(item => item.task))
   const tasks = progress.tasks().map(task => (waiting.has(task.task) ? { ...task, state: 'waiting' } : task))
   const facts = { document: read('workflow'), tasks, approvals: progress.approvals(), hostFloor: host.state }
   if (inputs?.summary !== false)
     await writeSummary(shown, facts).catch(() => log.line('the job summary could not be written'))
-  return processExit(outcome, inputs?.['on-pause'] ?? 'fail')
+  const exitCode = processExit(outcome, inputs?.['on-pause'] ?? 'fail')
+  return exitCode === 0 && !isTold ? exits.persistence : exitCode
+}
+
+/** Later steps decide by the outputs: where they cannot be written, no end is green. */
+function toldOutputs({ log, annotations }: ActionBase, outcome: Outcome): boolean {
+  try {
+    log.command(() => writeOutputs(outcome))
+    return true
+  } catch (error) {
+    const message = `the outputs could not be written to GITHUB_OUTPUT: ${textOf(error)}. The run itself is as recorded; check the runner's disk, then re-run the job`
+    annotations.add({ level: 'error', title: 'outputs_not_written', message })
+    return false
+  }
 }
 
 /** Either way of running is loaded when it is known which one it is: the other's ledger costs no time to start. */
