@@ -22,13 +22,13 @@ export const migrations: readonly (readonly string[])[] = [
     `CREATE TABLE memory (
       run TEXT NOT NULL, key TEXT NOT NULL, value TEXT NOT NULL, PRIMARY KEY (run, key)) STRICT, WITHOUT ROWID`,
     `CREATE TABLE effects (
-      run TEXT NOT NULL, effect TEXT NOT NULL, task TEXT NOT NULL, attempt INTEGER NOT NULL, ordinal INTEGER NOT NULL,
+      n INTEGER PRIMARY KEY, run TEXT NOT NULL, effect TEXT NOT NULL, task TEXT NOT NULL, attempt INTEGER NOT NULL, ordinal INTEGER NOT NULL,
       state TEXT NOT NULL, denial TEXT, operation TEXT NOT NULL, tool TEXT NOT NULL, agent TEXT, capability TEXT NOT NULL,
       effect_class TEXT NOT NULL, risk TEXT NOT NULL, idempotency TEXT NOT NULL, isolation TEXT NOT NULL,
       input_digest TEXT NOT NULL, binding_digest TEXT NOT NULL, asked INTEGER NOT NULL, approval TEXT,
       requested_at TEXT NOT NULL, started_at TEXT, finished_at TEXT, error TEXT, binding TEXT NOT NULL,
       decision TEXT NOT NULL, artifacts TEXT NOT NULL, reconciliations TEXT NOT NULL, input TEXT NOT NULL, result TEXT,
-      PRIMARY KEY (run, effect)) STRICT, WITHOUT ROWID`,
+      UNIQUE (run, effect)) STRICT`,
     `CREATE TABLE pauses (
       pause TEXT PRIMARY KEY, run TEXT NOT NULL, created_at TEXT NOT NULL, expires_at TEXT NOT NULL, short_digest TEXT NOT NULL,
       issue_number INTEGER, issue_id INTEGER, issue_url TEXT, body_digest TEXT, later TEXT NOT NULL) STRICT`,
@@ -45,9 +45,9 @@ export const migrations: readonly (readonly string[])[] = [
       ) STRICT, WITHOUT ROWID`,
     'CREATE TABLE comments (comment INTEGER PRIMARY KEY, pause TEXT NOT NULL) STRICT',
     `CREATE TABLE events (
-      chain TEXT NOT NULL, seq INTEGER NOT NULL, at TEXT NOT NULL, actor TEXT NOT NULL, type TEXT NOT NULL,
-      subject TEXT NOT NULL, data_digest TEXT NOT NULL, hash TEXT NOT NULL, salt BLOB, data TEXT, PRIMARY KEY (chain, seq)
-      ) STRICT, WITHOUT ROWID`,
+      n INTEGER PRIMARY KEY, chain TEXT NOT NULL, seq INTEGER NOT NULL, at TEXT NOT NULL, actor TEXT NOT NULL, type TEXT NOT NULL,
+      subject TEXT NOT NULL, data_digest TEXT NOT NULL, hash TEXT NOT NULL, salt BLOB, data TEXT, UNIQUE (chain, seq)
+      ) STRICT`,
     'CREATE TABLE commands (run TEXT NOT NULL, id TEXT NOT NULL, PRIMARY KEY (run, id)) STRICT, WITHOUT ROWID',
     `CREATE TABLE blobs (
       sha256 TEXT PRIMARY KEY, bytes INTEGER NOT NULL, complete INTEGER NOT NULL, run TEXT, created_at TEXT NOT NULL

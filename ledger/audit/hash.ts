@@ -1,7 +1,6 @@
-import { sha256 } from '@noble/hashes/sha2.js'
-import { bytesToHex, concatBytes, utf8ToBytes } from '@noble/hashes/utils.js'
-import { canonical, type Digest, digest } from '../../policy/canonical.ts'
+import { canonical, type Digest } from '../../policy/canonical.ts'
 import type { JsonObject } from '../../policy/json.ts'
+import { fastSha256 } from '../sha256.ts'
 import type { AuditLine } from '../types.ts'
 
 /** `previous` of a chain's first event. */
@@ -16,10 +15,17 @@ export type HashedFields = Pick<
 /** Hash of an event: SHA-256 over the canonical form of its fields, the previous hash among them. */
 export function eventHash(fields: HashedFields): Digest {
   const { v, ledger, chain, seq, at, actor, type, subject, dataDigest, previous } = fields
-  return digest({ v, ledger, chain, seq, at, actor, type, subject, dataDigest, previous })
+  return fastSha256(canonical({ v, ledger, chain, seq, at, actor, type, subject, dataDigest, previous }))
 }
+
+const encoder = new TextEncoder()
 
 /** SHA-256 over salt and canonical data: without the salt, erased data cannot be guessed from its digest. */
 export function dataDigest(salt: Uint8Array, data: JsonObject): Digest {
-  return bytesToHex(sha256(concatBytes(salt, utf8ToBytes(canonical(data)))))
+  const text = canonical(data)
+  // Three bytes are the most that one UTF-16 unit takes.
+  const bytes = new Uint8Array(salt.length + text.length * 3)
+  bytes.set(salt)
+  const { written } = encoder.encodeInto(text, bytes.subarray(salt.length))
+  return fastSha256(bytes.subarray(0, salt.length + written))
 }

@@ -117,15 +117,21 @@ function applyCommand(change: RunChange, command: LeaseCommand): void {
  * applied in part is not a repetition but a fault of its sender.
  */
 function isNew(context: Context, run: string, commands: readonly { id: string; type: string }[]): boolean {
-  const ids = commands.filter(command => command.type !== 'lease.renew').map(command => command.id)
-  if (ids.length === 0) return true
-  const added = context.sql.all(
-    'INSERT INTO commands (run, id) SELECT ?, value FROM json_each(?) WHERE true ON CONFLICT DO NOTHING RETURNING 1',
-    run,
-    JSON.stringify(ids),
-  )
-  if (added.length === ids.length) return true
-  if (added.length === 0) return false
+  let known = 0
+  let added = 0
+  for (const { id, type } of commands) {
+    // A renewal says nothing that could be said twice.
+    if (type === 'lease.renew') continue
+    const found = context.sql.all('SELECT 1 FROM commands WHERE run = ? AND id = ?', run, id)
+    if (found.length > 0) {
+      known += 1
+      continue
+    }
+    context.sql.run('INSERT INTO commands (run, id) VALUES (?, ?)', run, id)
+    added += 1
+  }
+  if (known === 0) return true
+  if (added === 0) return false
   throw refused(
     'invalid',
     `Some commands of this batch for run ${run} were applied before and some were not; send whole batches.`,

@@ -2,6 +2,7 @@ import { digest } from '../../policy/canonical.ts'
 import type { CommandOf } from '../commands.ts'
 import { cell } from '../values.ts'
 import { type RunChange, refused } from './change.ts'
+import { effectRow } from './effect.ts'
 import { checkIdentity } from './identity.ts'
 
 const nothing = JSON.stringify({ inline: null })
@@ -12,12 +13,14 @@ const emptyBinding = digest({})
 export function pureEffect(change: RunChange, command: CommandOf<'effect.pure'>): void {
   checkIdentity(change, command)
   const { effect, task, attempt, ordinal, operation, inputDigest, to, error } = command
-  const added = change.sql.all(
+  if (effectRow(change, effect) !== null) {
+    throw refused('conflict', `Effect ${effect} of task ${task} is recorded already.`)
+  }
+  change.sql.run(
     `INSERT INTO effects (run, effect, task, attempt, ordinal, state, operation, tool, capability, effect_class, risk,
        idempotency, isolation, input_digest, binding_digest, asked, requested_at, started_at, finished_at, error, binding,
        decision, artifacts, reconciliations, input)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?, '', 'pure', 'low', 'pure', 'process', ?, ?, 0, ?, ?, ?, ?, '{}', ?, '[]', '[]', ?)
-     ON CONFLICT DO NOTHING RETURNING 1`,
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, '', 'pure', 'low', 'pure', 'process', ?, ?, 0, ?, ?, ?, ?, '{}', ?, '[]', '[]', ?)`,
     change.run,
     effect,
     task,
@@ -35,6 +38,5 @@ export function pureEffect(change: RunChange, command: CommandOf<'effect.pure'>)
     pureDecision,
     nothing,
   )
-  if (added.length === 0) throw refused('conflict', `Effect ${effect} of task ${task} is recorded already.`)
   change.append('effect.pure', `effect/${effect}`, { task, attempt, ordinal, operation, inputDigest, to, error })
 }

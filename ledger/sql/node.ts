@@ -38,6 +38,8 @@ export function openNodeSql(file: string, options: NodeSqlOptions = {}): NodeSql
     try {
       opened.exec('PRAGMA journal_mode = WAL')
       opened.exec('PRAGMA synchronous = FULL')
+      // A commit of ours is some pages; at SQLite's 1,000 every 200th would wait for a checkpoint.
+      opened.exec('PRAGMA wal_autocheckpoint = 4000')
       if (options.maxPages !== undefined) opened.exec(`PRAGMA max_page_count = ${Math.trunc(options.maxPages)}`)
       return opened
     } catch (error) {
