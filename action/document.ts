@@ -1,5 +1,5 @@
-import { statSync } from 'node:fs'
-import { join, relative, sep } from 'node:path'
+import { existsSync, statSync } from 'node:fs'
+import { dirname, join, relative, sep } from 'node:path'
 import type { Floor } from '../policy/decision/index.ts'
 import type { Diagnostic } from '../policy/document/diagnostic.ts'
 import { compile, filesOf, parseDocument, type WorkflowDocument, workflowDigest } from '../policy/document/index.ts'
@@ -18,6 +18,8 @@ export interface LoadedDocument {
   document: WorkflowDocument
   /** Texts of the files that the document names, by their names. */
   files: { [path: string]: string }
+  /** Absolute paths of those files. */
+  sources: string[]
   digest: string
   warnings: Diagnostic[]
 }
@@ -49,10 +51,15 @@ export function loadDocument(inputs: Inputs, checkout: string): LoadedDocument {
       },
     )
   const path = relative(root, absolute).split(sep).join('/')
-  const { document, diagnostics } = parseDocument({ text: readText(absolute, path), file: path })
+  // A document outside the workspace has its files beside it.
+  const beside = relative(workspace, dirname(absolute)).split(sep).join('/')
+  const isOutside = beside === '..' || beside.startsWith('../')
+  const [base, directory] = isOutside ? [dirname(absolute), '.'] : [workspace, beside || '.']
+  const { document, diagnostics } = parseDocument({ text: readText(absolute, path), file: path, directory })
   if (document === null) throw new DocumentError(path, diagnostics)
-  const files = readNamed(workspace, filesOf(document))
-  return { path, absolute, workspace, document, files, digest: workflowDigest(document, files), warnings: diagnostics }
+  const { files, sources } = readNamed(root, base, filesOf(document))
+  const digest = workflowDigest(document, files)
+  return { path, absolute, workspace, document, files, sources, digest, warnings: diagnostics }
 }
 
 /** The plan under a floor; throws DocumentError (exit 2) with every finding. */
@@ -68,16 +75,14 @@ export function compilePlan(
 }
 
 /** A named file that is not there is left out: the compiler says so at its place in the document. */
-function readNamed(workspace: string, names: string[]): { [path: string]: string } {
+function readNamed(checkout: string, base: string, names: string[]): Pick<LoadedDocument, 'files' | 'sources'> {
   const files: { [path: string]: string } = {}
+  const sources: string[] = []
   for (const name of names) {
-    if (name.split(/[/\\]/).includes('..')) continue
-    try {
-      statSync(join(workspace, name))
-    } catch {
-      continue
-    }
-    files[name] = readText(withinCheckout(workspace, name, 'workflow'), name)
+    if (!existsSync(join(base, name))) continue
+    const absolute = withinCheckout(checkout, join(base, name), 'workflow')
+    files[name] = readText(absolute, name)
+    sources.push(absolute)
   }
-  return files
+  return { files, sources }
 }

@@ -101,6 +101,7 @@ export function portsFor(
     environment,
     protectedPaths: [
       loaded.absolute,
+      ...loaded.sources,
       ...(ledgerFile === null ? [] : [ledgerFile, `${ledgerFile}-wal`, `${ledgerFile}-shm`]),
     ],
     temporaryDirectories: [job.temp],

@@ -67,6 +67,32 @@ test('working-directory is the workspace of the run', async () => {
   expect(existsSync(join(attempt.workspace, 'sub/out/a.txt'))).toBe(true)
 })
 
+test.each([
+  ['the document and its files in the workspace', '.', '.agentctl/flow.yaml', '.agentctl/vars.yaml'],
+  ['both below the working directory', 'sub', 'sub/flows/flow.yaml', 'sub/flows/vars.yaml'],
+  ['both outside the working directory', 'sub', '.agentctl/flow.yaml', '.agentctl/vars.yaml'],
+])('varsFiles lie beside the document: %s', async (_, directory, workflow, varsFile) => {
+  const document = `apiVersion: agentctl.dev/v1
+kind: Workflow
+metadata: { name: local }
+spec:
+  varsFiles: [vars.yaml]
+  policy: { writableRoots: [.], approval: never }
+  actions: { write: { kind: builtin.write } }
+  tasks:
+    - id: write
+      uses: action:write
+      with: { path: out.txt, content: "\${{ vars.greeting }}" }
+`
+  const attempt = newJob(
+    { [workflow]: document, [varsFile]: 'greeting: from the file', 'sub/x': '' },
+    { workflow, 'working-directory': directory },
+  )
+  jobs.push(attempt)
+  expect(await runJob(action.entry, attempt)).toMatchObject({ exitCode: 0 })
+  expect(readFileSync(join(attempt.workspace, directory, 'out.txt'), 'utf8')).toBe('from the file')
+})
+
 test('a pause opens no issue, exits 3 and says that it cannot outlive the job', async () => {
   const attempt = job(writing('mutations'))
   const end = await runJob(action.entry, attempt)
