@@ -1,2 +1,0 @@
-import{createRequire as makeRequire}from'node:module';const require=makeRequire(import.meta.url);
-import{E as n,G as e,M as s,p as t}from"./chunk-QHQC5HAF.js";var c=e({output:s(["human","json"]),color:s(["auto","always","never"]),db:t().min(1),workspace:t().min(1).default(".")}),l=e({input:n(t()).default([]),inputsFile:t().optional(),varsFile:n(t()).default([])});function m(o){let i=o.indexOf("--"),p=i===-1?o:o.slice(0,i);return p.some((a,r)=>a==="--output=json"||a==="json"&&p[r-1]==="--output")}export{c as a,l as b,m as c};

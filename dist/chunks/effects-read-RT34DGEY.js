@@ -1,2 +1,0 @@
-import{createRequire as makeRequire}from'node:module';const require=makeRequire(import.meta.url);
-import{a,b,c}from"./chunk-OIIBEBKH.js";import"./chunk-VPDJM32S.js";import"./chunk-Y3AEYIDY.js";import"./chunk-HB3MZ4GD.js";import"./chunk-XFYVDYK7.js";import"./chunk-CKDNILVA.js";import"./chunk-OXD7DPLX.js";import"./chunk-E6MJPUOJ.js";import"./chunk-BXPL3YFY.js";import"./chunk-OIC3KPNM.js";import"./chunk-QHQC5HAF.js";import"./chunk-HLHRVMA6.js";export{c as effectOf,b as effectsInspect,a as effectsList};
