@@ -124,14 +124,14 @@ function othersMayWrite(directory: string, known: Map<string, boolean>): boolean
 
 /** Digests of the workspace's regular files that arguments name, as a whole or after a `=`. */
 function argvFiles(workspace: Workspace, cwd: string, args: readonly string[]): { [path: string]: string } {
-  const files: { [path: string]: string } = {}
+  const files = new Map<string, string>()
   const candidates = args.flatMap(arg => (arg.includes('=') ? [arg, arg.slice(arg.indexOf('=') + 1)] : [arg]))
   for (const candidate of candidates) {
     try {
       // A `..` inside an argument is the program's own business; its canonical place is what counts here.
       const file = openForReading(workspace, path.resolve(cwd, candidate))
       try {
-        files[file.fact.path] = digestOf(file.fd)
+        files.set(file.fact.path, digestOf(file.fd))
       } finally {
         closeSync(file.fd)
       }
@@ -139,7 +139,8 @@ function argvFiles(workspace: Workspace, cwd: string, args: readonly string[]): 
       // Names no file of the workspace: an ordinary argument.
     }
   }
-  return files
+  // A file may be called `__proto__`, which an assignment would lose.
+  return Object.fromEntries(files)
 }
 
 function realOr(place: string): string {

@@ -97,6 +97,7 @@ function preparedProcess(
     facts: { kind: 'process', process: fact },
     binding: {
       executable: { path: fact.realPath, sha256: fact.sha256 },
+      cwd: fact.cwd,
       argv_files: boundFiles(fact.argvFiles),
       environment: fact.environment,
     },

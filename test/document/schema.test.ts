@@ -34,6 +34,7 @@ describe('faults of the schema', () => {
       base.replace('id: a', 'id: -a'),
       '6:16 schema_violation spec.tasks[0].id is `-a`: letters, digits, `_` and `-`, starting with no `-`',
     ],
+    [base.replace('id: a', 'id: __proto__'), '6:16 schema_violation spec.tasks[0].id is `__proto__`: this name is not'],
     [base.replace('id: a', 'id: "a b"'), '6:16 schema_violation spec.tasks[0].id is `a b`: letters'],
     [
       base.replace('builtin.assign', 'builtin.asign'),

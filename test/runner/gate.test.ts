@@ -1,4 +1,5 @@
-import { chmodSync } from 'node:fs'
+import { chmodSync, rmSync, symlinkSync } from 'node:fs'
+import path from 'node:path'
 import { afterEach, describe, expect, test } from 'vitest'
 import { verifyAudit } from '../../ledger/index.ts'
 import {
@@ -211,6 +212,11 @@ describe('an approval holds for what was shown', () => {
     tasks: [{ id: 'tool', uses: 'action:tool' }],
   }
   const environment = { TOKEN: 'first-secret' }
+  const shellOf = (action: object) => ({
+    policy: { ...gated, processAllowlist: ['sh'] },
+    actions: { tool: { kind: 'builtin.shell.exec', command: 'sh', ...action } },
+    tasks: [{ id: 'tool', uses: 'action:tool' }],
+  })
 
   const changes: [name: string, change: (here: Scene) => void, env: { [name: string]: string }][] = [
     ['argv_files_changed', here => putFile(here, 'scripts/tool.sh', `${script}# more\n`), environment],
@@ -233,6 +239,29 @@ describe('an approval holds for what was shown', () => {
     const done = await resume(here, paused.run, { ports: { environment: changed } })
     expect(done).toMatchObject({ state: 'succeeded' })
     expect(getFile(here, 'out/ran')).toBe('ran\n')
+  })
+
+  test('argv_files_changed, also of a file that is called `__proto__`', async () => {
+    const here = scene({ ['__proto__']: 'echo shown\n', 'out/keep': '' })
+    const paused = await start(here, planOf(shellOf({ args: ['__proto__'] })))
+    vote(here, paused, 'approve')
+    putFile(here, '__proto__', 'echo other\n')
+    expect((await resume(here, paused.run)).pause?.items[0]?.reason).toContain('argv_files_changed')
+  })
+
+  test('cwd_changed: the directory that was shown is another one now', async () => {
+    const here = scene({ 'shown/keep': '', 'other/keep': '' })
+    const link = path.join(here.workspace, 'here')
+    symlinkSync('shown', link)
+    const paused = await start(here, planOf(shellOf({ args: ['-c', 'pwd'], cwd: 'here' })))
+    vote(here, paused, 'approve')
+    rmSync(link)
+    symlinkSync('other', link)
+    const again = await resume(here, paused.run)
+    expect(again).toMatchObject({ state: 'paused', exitCode: 3 })
+    expect(again.pause?.items[0]?.reason).toContain('cwd_changed')
+    vote(here, again, 'approve')
+    expect(await resume(here, paused.run)).toMatchObject({ state: 'succeeded' })
   })
 
   test('executable_changed: a program put in place of the approved one', async () => {

@@ -35,11 +35,12 @@ export const secretReference = secretReferenceSchema.describe(secretReferenceRul
 /** A name that something else in the document refers to. */
 export const name = z.string().min(1).max(bounds.nameCharacters)
 
-/** Task ids stand in templates, comments and trace ids, hence the narrow alphabet. */
+/** Task ids stand in templates, comments, trace ids and as keys, hence the narrow alphabet and the one name left out. */
 export const taskId = z
   .string()
   .max(bounds.nameCharacters)
   .regex(/^[A-Za-z0-9_][A-Za-z0-9_-]*$/, 'letters, digits, `_` and `-`, starting with no `-`')
+  .refine(id => id !== '__proto__', 'this name is not accepted; choose another one')
 
 export const timeoutSeconds = z.int().min(1).max(bounds.timeoutSeconds)
 
