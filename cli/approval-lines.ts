@@ -1,4 +1,6 @@
 import type { ApprovalRecord, ExpectedEffect, Resolution } from '../policy/approval/record.ts'
+import type { Context } from './command.ts'
+import { ledgerCommand, resumeCommand } from './next-command.ts'
 import { diffLines, type Line } from './output/text.ts'
 
 /** An approval as a person needs it to decide: what will happen, why it is asked, until when; or what was decided. */
@@ -33,11 +35,16 @@ export function verdict({ outcome, by, reason, at }: Resolution): string {
 }
 
 /** What to type next for a run that waits. */
-export function nextSteps(run: string, approvals: readonly ApprovalRecord[]): Line[] {
+export function nextSteps(
+  context: Pick<Context, 'options'>,
+  run: string,
+  approvals: readonly ApprovalRecord[],
+): Line[] {
+  const resume = resumeCommand(context, run)
   const [first] = approvals
-  if (first === undefined) return [[`Go on with: `, ['bold', `agentctl resume ${run}`]]]
+  if (first === undefined) return [[`Go on with: `, ['bold', resume]]]
   return [
-    [`Decide with: `, ['bold', `agentctl approvals approve|reject ${first.id} --reason TEXT`]],
-    [`then:        `, ['bold', `agentctl resume ${run}`]],
+    [`Decide with: `, ['bold', ledgerCommand(context, `approvals approve|reject ${first.id} --reason TEXT`)]],
+    [`then:        `, ['bold', resume]],
   ]
 }

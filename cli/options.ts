@@ -1,6 +1,9 @@
 import { z } from 'zod'
 import { CliError } from './failure.ts'
 
+/** Ledger of a command that names none, relative to the current directory. */
+export const defaultLedgerFile = '.agentctl/runtime.db'
+
 /** Options that every command takes. */
 const globalOptionsSchema = z.object({
   output: z.enum(['human', 'json']),

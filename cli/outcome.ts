@@ -2,8 +2,9 @@ import type { Plan } from '../policy/document/plan.ts'
 import type { Json } from '../policy/json.ts'
 import type { RunOutcome } from '../runner/index.ts'
 import { approvalLines, nextSteps } from './approval-lines.ts'
-import type { CommandResult, Finding } from './command.ts'
+import type { CommandResult, Context, Finding } from './command.ts'
 import { exits, finding } from './failure.ts'
+import { ledgerCommand } from './next-command.ts'
 import type { Line } from './output/text.ts'
 
 /** Codes of what a run that did not succeed says. */
@@ -17,6 +18,7 @@ const codes: { readonly [state: string]: string } = {
 
 /** How a run stands, as `run` and `resume` answer it. `document` and `plan` give messages about a task their place. */
 export function outcomeResult(
+  context: Pick<Context, 'options'>,
   outcome: RunOutcome,
   document: string,
   plan: Plan,
@@ -28,7 +30,7 @@ export function outcomeResult(
   const approvals = state === 'paused' ? (outcome.pause?.items.filter(item => item.resolution === null) ?? []) : []
   const code = exitCode === exits.usage ? 'incompatible_state' : (codes[state] ?? state)
   const said = exitCode === exits.done ? [] : outcome.messages.map(message => place(code, message, document, plan))
-  const waits = state === 'paused' && exitCode === exits.denied ? [waiting(run, approvals.length)] : []
+  const waits = state === 'paused' && exitCode === exits.denied ? [waiting(context, run, approvals.length)] : []
   return {
     kind: 'RunOutcome',
     exitCode,
@@ -37,14 +39,15 @@ export function outcomeResult(
     lines: [
       ...(exists ? [['run ', ['bold', run], ` ${state}`] as const] : []),
       ...outputLines(outputs),
-      ...(waits.length === 0 ? [] : [...approvals.flatMap(approvalLines), ...nextSteps(run, approvals)]),
+      ...(waits.length === 0 ? [] : [...approvals.flatMap(approvalLines), ...nextSteps(context, run, approvals)]),
     ],
   }
 }
 
-function waiting(run: string, open: number): Finding {
+function waiting(context: Pick<Context, 'options'>, run: string, open: number): Finding {
   const what = open === 1 ? 'one decision' : `${open} decisions`
-  return finding('approval_pending', `the run waits for ${what}`, { help: `see agentctl approvals list ${run}` })
+  const help = `see ${ledgerCommand(context, `approvals list ${run}`)}`
+  return finding('approval_pending', `the run waits for ${what}`, { help })
 }
 
 function place(code: string, message: string, document: string, plan: Plan): Finding {

@@ -1,6 +1,7 @@
 import { Command, Option } from 'commander'
 import manifest from '../package.json' with { type: 'json' }
 import type { Base, Handler } from './command.ts'
+import { defaultLedgerFile } from './options.ts'
 import { usesColour } from './output/text.ts'
 
 type Load = () => Promise<Handler>
@@ -21,7 +22,7 @@ export function createProgram(
         .default('human'),
     )
     .addOption(new Option('--color <when>', 'colours').choices(['auto', 'always', 'never']).default('auto'))
-    .option('--db <file>', 'ledger file', '.agentctl/runtime.db')
+    .option('--db <file>', 'ledger file', defaultLedgerFile)
     .option('--workspace <directory>', 'directory that runs work in (default: the current one)')
     .configureHelp({ showGlobalOptions: true })
     .configureOutput({

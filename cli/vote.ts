@@ -4,9 +4,10 @@ import { verdict } from './approval-lines.ts'
 import type { Context } from './command.ts'
 import { CliError, exits } from './failure.ts'
 import { localUser, recordOf, refuseForeign } from './ledger.ts'
+import { resumeCommand } from './next-command.ts'
 
 /** An approval that is still open. Throws CliError: exit 2 where there is none of that id, or it is resolved. */
-export function openApproval({ store }: EmbeddedLedger, id: string): ApprovalRecord {
+export function openApproval(context: Context, { store }: EmbeddedLedger, id: string): ApprovalRecord {
   const record = store.approval(id)
   if (record === null)
     throw new CliError('approval_not_found', `there is no approval ${id} in this ledger`, {
@@ -14,7 +15,7 @@ export function openApproval({ store }: EmbeddedLedger, id: string): ApprovalRec
     })
   if (record.resolution !== null)
     throw new CliError('already_resolved', `approval ${id} was ${verdict(record.resolution)}`, {
-      help: `a resolution is final; go on with agentctl resume ${record.run}`,
+      help: `a resolution is final; go on with ${resumeCommand(context, record.run)}`,
     })
   return record
 }

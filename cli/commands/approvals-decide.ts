@@ -3,6 +3,7 @@ import { verdict } from '../approval-lines.ts'
 import type { Handler } from '../command.ts'
 import { exits } from '../failure.ts'
 import { withLedger } from '../ledger.ts'
+import { resumeCommand } from '../next-command.ts'
 import { personOf, personOptionsSchema, reasonOf } from '../person.ts'
 import { castVote, checkMayDecide, openApproval } from '../vote.ts'
 
@@ -12,7 +13,7 @@ export function deciding(vote: 'approve' | 'reject'): Handler {
     const { reason, actor } = personOptionsSchema.parse(options)
     const word = { vote, person: personOf(context, actor), reason: reasonOf(reason) }
     return withLedger(context, ledger => {
-      const open = openApproval(ledger, id)
+      const open = openApproval(context, ledger, id)
       checkMayDecide(context, ledger, open)
       const approval = castVote(context, ledger, open, word)
       const { run, resolution, needed } = approval
@@ -25,7 +26,7 @@ export function deciding(vote: 'approve' | 'reject'): Handler {
         findings: [],
         lines: [
           [['cyan', id], ` ${said}`],
-          ...(state === 'paused' ? [[`Go on with: `, ['bold', `agentctl resume ${run}`]] as const] : []),
+          ...(state === 'paused' ? [[`Go on with: `, ['bold', resumeCommand(context, run)]] as const] : []),
         ],
       }
     })

@@ -7,6 +7,7 @@ import type { Handler } from '../command.ts'
 import { CliError, exits } from '../failure.ts'
 import { readWhole } from '../files.ts'
 import { localUser, recordOf, withLedger } from '../ledger.ts'
+import { ledgerCommand, resumeCommand } from '../next-command.ts'
 import { personOf, personOptionsSchema, reasonOf } from '../person.ts'
 import { effectOf } from './effects-read.ts'
 
@@ -60,8 +61,8 @@ export const effectsReconcile: Handler = async (context, [id = ''], given) => {
       lines: [
         [['cyan', id], ` reconciled as ${status}`],
         state === 'uncertain'
-          ? `run ${run} has further uncertain effects: agentctl effects list ${run}`
-          : `Go on with: agentctl resume ${run}`,
+          ? `run ${run} has further uncertain effects: ${ledgerCommand(context, `effects list ${run}`)}`
+          : `Go on with: ${resumeCommand(context, run)}`,
       ],
     }
   })

@@ -35,6 +35,6 @@ export const resume: Handler = async (context, [run = ''], given) => {
     const epoch = await ledger.acquire(run)
     const gone = await resumeRun(ports, { run, epoch, ...resumed })
     const ended = interactive ? await decideAtTerminal(context, ledger, ports, gone, resumed) : gone
-    return outcomeResult(ended, record.document, plan)
+    return outcomeResult(context, ended, record.document, plan)
   })
 }

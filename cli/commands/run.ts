@@ -52,7 +52,7 @@ export const run: Handler = async (context, [file = ''], given) => {
       })
       const resumed = { commit, workflowDigest: null }
       const ended = options.interactive ? await decideAtTerminal(context, ledger, ports, started, resumed) : started
-      return outcomeResult(ended, file, plan, findings)
+      return outcomeResult(context, ended, file, plan, findings)
     },
     { create: true },
   )

@@ -129,3 +129,14 @@ test('a document that changed since is refused with both digests', async () => {
   desk.put('gated.yaml', gated)
   expect((await desk.cli('resume', run)).code).toBe(0)
 })
+
+test('what to type next works as it stands, with the workspace and ledger of the command', async () => {
+  desk.put("a work's place/gated.yaml", gated)
+  const where = ['--workspace', "a work's place", '--db', 'kept/led.db']
+  const { code, stdout } = await desk.cli('run', "a work's place/gated.yaml", ...where)
+  expect(code).toBe(3)
+  const [, decide = '', resume = ''] = /Decide with: +agentctl (.*)\nthen: +agentctl (.*)\n/.exec(stdout) ?? []
+  expect((await desk.shell(decide.replace('approve|reject', 'approve'))).code).toBe(0)
+  expect((await desk.shell(resume)).code).toBe(0)
+  expect(desk.get("a work's place/out/gated.txt")).toBe('exactly this\n')
+})

@@ -17,6 +17,8 @@ export interface Desk {
   get(name: string): string | null
   /** Runs one command line in the directory, to its end. */
   cli(...argv: string[]): Promise<Ended>
+  /** Runs one as a person pastes it into a POSIX shell, its words behind `agentctl`. */
+  shell(words: string): Promise<Ended>
   /** Runs one as `cli` does and answers its exit code, stderr, and the seconds of processor time that it took. */
   timed(...argv: string[]): Promise<{ code: number | null; stderr: string; seconds: number }>
   /** Starts one and leaves it running. */
@@ -60,6 +62,7 @@ export function createDesk(): Desk {
     get: name => (existsSync(place(name)) ? readFileSync(place(name), 'utf8') : null),
     start,
     cli: (...argv) => start(...argv).ended,
+    shell: words => run(directory, 'sh', ['-c', `"$0" "$1" ${words}`, ...command]).ended,
     async timed(...argv) {
       const { code, stderr } = await run(directory, 'bash', [
         '-c',
