@@ -81,7 +81,7 @@ const environmentSchema = z.object({
 /** Names of the variables and secrets that both entries read. */
 export const configNames: readonly string[] = Object.keys(environmentSchema.shape)
 
-const nodeSchema = z.object({
+const nodeSchema = environmentSchema.extend({
   PORT: z
     .string()
     .regex(/^\d{1,5}$/, 'must be a port number')
@@ -95,17 +95,18 @@ type Environment = { readonly [name: string]: unknown }
 
 /** Reads and checks the configuration. Throws ConfigError naming every missing or bad variable. */
 export function parseConfig(environment: Environment): Config {
-  const env = parse(environmentSchema, environment)
-  const app = both(env.GITHUB_APP_ID, 'GITHUB_APP_ID', env.GITHUB_APP_PRIVATE_KEY, 'GITHUB_APP_PRIVATE_KEY')
-  const client = both(
-    env.GITHUB_APP_CLIENT_ID,
-    'GITHUB_APP_CLIENT_ID',
-    env.GITHUB_APP_CLIENT_SECRET,
-    'GITHUB_APP_CLIENT_SECRET',
-  )
-  if (app === null && env.GITHUB_TOKEN === undefined) {
-    throw new ConfigError('GITHUB_APP_ID and GITHUB_APP_PRIVATE_KEY (or GITHUB_TOKEN for one owner) are not set')
-  }
+  return configOf(parse(environmentSchema, environment))
+}
+
+/** Configuration of the Node entry, its port and data directory included. Throws as `parseConfig`, all names at once. */
+export function parseNodeConfig(environment: Environment): NodeConfig {
+  const env = parse(nodeSchema, environment)
+  return { ...configOf(env), port: env.PORT, data: env.AGENTCTL_DATA }
+}
+
+function configOf(env: z.output<typeof environmentSchema>): Config {
+  const app = both(env.GITHUB_APP_ID, env.GITHUB_APP_PRIVATE_KEY)
+  const client = both(env.GITHUB_APP_CLIENT_ID, env.GITHUB_APP_CLIENT_SECRET)
   return {
     publicUrl: env.AGENTCTL_PUBLIC_URL,
     apiUrl: env.GITHUB_API_URL,
@@ -124,12 +125,6 @@ export function parseConfig(environment: Environment): Config {
   }
 }
 
-/** Configuration of the Node entry, its port and data directory included. */
-export function parseNodeConfig(environment: Environment): NodeConfig {
-  const { PORT, AGENTCTL_DATA } = parse(nodeSchema, environment)
-  return { ...parseConfig(environment), port: PORT, data: AGENTCTL_DATA }
-}
-
 /** GitHub's OIDC issuer of a server: github.com, an enterprise on ghe.com, or a GHES host. */
 function issuerOf(serverUrl: string): string {
   const { hostname, origin: server } = new URL(serverUrl)
@@ -141,17 +136,33 @@ function issuerOf(serverUrl: string): string {
 function parse<Schema extends z.ZodType>(schema: Schema, environment: Environment): z.output<Schema> {
   const given = Object.fromEntries(Object.entries(environment).filter(([, value]) => value !== ''))
   const parsed = schema.safeParse(given)
-  if (parsed.success) return parsed.data
-  const faults = parsed.error.issues.map(issue => {
+  const alone = faultsOfPairs(given)
+  if (parsed.success && alone.length === 0) return parsed.data
+  const issues = parsed.success ? [] : parsed.error.issues
+  const faults = issues.map(issue => {
     const name = issue.path.join('.')
     return given[name] === undefined ? `${name} is not set` : `${name} ${issue.message}`
   })
-  throw new ConfigError([...new Set(faults)].join('; '))
+  throw new ConfigError([...new Set([...faults, ...alone])].join('; '))
 }
 
-function both(left: string | undefined, leftName: string, right: string | undefined, rightName: string) {
-  if (left === undefined && right === undefined) return null
-  if (left === undefined) throw new ConfigError(`${leftName} is not set, though ${rightName} is`)
-  if (right === undefined) throw new ConfigError(`${rightName} is not set, though ${leftName} is`)
-  return [left, right] as const
+const pairs = [
+  ['GITHUB_APP_ID', 'GITHUB_APP_PRIVATE_KEY'],
+  ['GITHUB_APP_CLIENT_ID', 'GITHUB_APP_CLIENT_SECRET'],
+] as const
+
+/** What no schema of one variable sees: half a pair, and no account at all. */
+function faultsOfPairs(given: Environment): string[] {
+  const halves = pairs.flatMap(([left, right]) => {
+    if ((given[left] === undefined) === (given[right] === undefined)) return []
+    const [missing, present] = given[left] === undefined ? [left, right] : [right, left]
+    return [`${missing} is not set, though ${present} is`]
+  })
+  const accounts = ['GITHUB_APP_ID', 'GITHUB_APP_PRIVATE_KEY', 'GITHUB_TOKEN']
+  if (accounts.some(name => given[name] !== undefined)) return halves
+  return [...halves, 'GITHUB_APP_ID and GITHUB_APP_PRIVATE_KEY (or GITHUB_TOKEN for one owner) are not set']
+}
+
+function both<Value>(left: Value | undefined, right: Value | undefined) {
+  return left === undefined || right === undefined ? null : ([left, right] as const)
 }

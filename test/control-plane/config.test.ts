@@ -9,7 +9,7 @@ const refusals: [what: string, environment: { [name: string]: string }, message:
   [
     'nothing at all',
     {},
-    /AGENTCTL_PUBLIC_URL is not set; GITHUB_WEBHOOK_SECRETS is not set; AGENTCTL_SESSION_KEY is not set/,
+    /^AGENTCTL_PUBLIC_URL is not set; GITHUB_WEBHOOK_SECRETS is not set; AGENTCTL_SESSION_KEY is not set; GITHUB_APP_ID and .* are not set$/,
   ],
   [
     'no account',
@@ -105,6 +105,7 @@ describe('configuration', () => {
 
   it('needs a data directory on Node', () => {
     expect(() => parseNodeConfig(leastEnvironment)).toThrow(/AGENTCTL_DATA is not set/)
+    expect(() => parseNodeConfig({})).toThrow(/AGENTCTL_PUBLIC_URL .* AGENTCTL_DATA is not set; GITHUB_APP_ID/)
     expect(() => parseNodeConfig({ ...leastEnvironment, AGENTCTL_DATA: '/d', PORT: 'x' })).toThrow(
       /PORT must be a port number/,
     )
