@@ -146,7 +146,8 @@ const schema = z.object({
  */
 export function readInputs(read: (name: string) => string): Inputs {
   const texts = Object.fromEntries(Object.keys(schema.shape).map(name => [name, read(name)]))
-  const result = schema.safeParse(texts)
+  // Code that zod would make of the schema pays only where it is used again.
+  const result = schema.safeParse(texts, { jitless: true })
   if (!result.success) {
     const faults = result.error.issues.map(issue => `input ${issue.path.join('.')} ${messageOf(issue)}`)
     throw new ActionError('invalid_input', [...new Set(faults)].join('; '), { help: 'see action.yml for every input' })

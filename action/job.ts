@@ -41,7 +41,7 @@ const required = z.object({
 
 /** Reads the job's variables; throws ActionError (exit 2) naming what is missing. */
 export function readJob(environment: Environment): Job {
-  const parsed = required.safeParse(environment)
+  const parsed = required.safeParse(environment, { jitless: true })
   if (!parsed.success) {
     const names = [...new Set(parsed.error.issues.map(issue => issue.path.join('.')))]
     throw new ActionError('not_a_job', `${names.join(', ')} not set: this is not a GitHub Actions job`, {

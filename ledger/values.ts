@@ -1,8 +1,7 @@
-import { canonical, type Digest } from '../policy/canonical.ts'
+import { canonical, type Digest, sha256 } from '../policy/canonical.ts'
 import type { Json } from '../policy/json.ts'
 import { inlineLimitBytes, type Payload } from './payload.ts'
 import { LedgerError } from './port.ts'
-import { fastSha256 } from './sha256.ts'
 import { utf8Length } from './sql/contract.ts'
 
 /** JSON text for a cell. Throws LedgerError invalid above 64 KiB: such a value belongs into a blob. */
@@ -16,7 +15,7 @@ export function cell(value: Json | object, what: string): string {
 
 /** Digest of what a payload stands for: of the canonical value, or of the blob, which holds canonical text. */
 export function payloadDigest(payload: Payload): Digest {
-  return 'blob' in payload ? payload.blob.sha256 : fastSha256(canonical(payload.inline))
+  return 'blob' in payload ? payload.blob.sha256 : sha256(canonical(payload.inline))
 }
 
 /** A value as a payload: inline up to 64 KiB of canonical JSON, else as the blob that `store` makes of its text. */

@@ -1,6 +1,5 @@
-import { canonical, type Digest } from '../../policy/canonical.ts'
+import { canonical, type Digest, sha256 } from '../../policy/canonical.ts'
 import type { JsonObject } from '../../policy/json.ts'
-import { fastSha256 } from '../sha256.ts'
 import type { AuditLine } from '../types.ts'
 
 /** `previous` of a chain's first event. */
@@ -15,7 +14,7 @@ export type HashedFields = Pick<
 /** Hash of an event: SHA-256 over the canonical form of its fields, the previous hash among them. */
 export function eventHash(fields: HashedFields): Digest {
   const { v, ledger, chain, seq, at, actor, type, subject, dataDigest, previous } = fields
-  return fastSha256(canonical({ v, ledger, chain, seq, at, actor, type, subject, dataDigest, previous }))
+  return sha256(canonical({ v, ledger, chain, seq, at, actor, type, subject, dataDigest, previous }))
 }
 
 const encoder = new TextEncoder()
@@ -27,5 +26,5 @@ export function dataDigest(salt: Uint8Array, data: JsonObject): Digest {
   const bytes = new Uint8Array(salt.length + text.length * 3)
   bytes.set(salt)
   const { written } = encoder.encodeInto(text, bytes.subarray(salt.length))
-  return fastSha256(bytes.subarray(0, salt.length + written))
+  return sha256(bytes.subarray(0, salt.length + written))
 }

@@ -11,16 +11,18 @@ export type Permission = (typeof permissions)[number]
 
 /** A person on a list: a login, bound to its account where the id is known. */
 const userSchema = z.strictObject({ login: z.string().min(1), id: z.int().min(1).nullable() })
-const writtenUserSchema = z.union([
-  z
-    .string()
-    .min(1)
-    .transform(login => ({ login, id: null })),
-  z
-    .strictObject({ login: z.string().min(1), id: z.int().min(1).optional() })
-    .transform(user => ({ login: user.login, id: user.id ?? null })),
-  userSchema,
-])
+const writtenUserSchema = z.lazy(() =>
+  z.union([
+    z
+      .string()
+      .min(1)
+      .transform(login => ({ login, id: null })),
+    z
+      .strictObject({ login: z.string().min(1), id: z.int().min(1).optional() })
+      .transform(user => ({ login: user.login, id: user.id ?? null })),
+    userSchema,
+  ]),
+)
 const teamSchema = z.string().check(context => {
   const parts = context.value.split('/')
   if (parts.length === 2 && parts.every(part => part !== '')) return
@@ -51,50 +53,55 @@ export function parseDuration(text: string): number | null {
 }
 
 /** The policy fields as upper bounds; of `approval` what is required in any case. Absent = no bound, `[]` = nothing. */
-export const policyBoundsSchema = policySchema.extend({
-  /** null = no directory at all: two floors that exclude each other. */
-  workspaceRoot: policySchema.shape.workspaceRoot.nullable(),
-  network: networkSchema.extend({ customCa: secretReferenceSchema.nullable().optional() }).optional(),
-  approval: z.enum([...approvalModes, 'mutations_or_high_risk']).optional(),
-  nonInteractive: z.enum(nonInteractiveModes).optional(),
-})
+export const policyBoundsSchema = z.lazy(() =>
+  policySchema.extend({
+    /** null = no directory at all: two floors that exclude each other. */
+    workspaceRoot: policySchema.shape.workspaceRoot.nullable(),
+    network: networkSchema.extend({ customCa: secretReferenceSchema.nullable().optional() }).optional(),
+    approval: z.enum([...approvalModes, 'mutations_or_high_risk']).optional(),
+    nonInteractive: z.enum(nonInteractiveModes).optional(),
+  }),
+)
 export type PolicyBounds = z.infer<typeof policyBoundsSchema>
 
 /**
  * `spec` of a SecurityFloor: a minimum that a document can only tighten (02, The floor). An absent field is no bound,
- * except those with a default, which a floor always states: `preventSelfApproval` and `approvers.permission`.
+ * except those with a default, which a floor always states: `preventSelfApproval` and `approvers.permission`. Made when
+ * the first floor is read, since most runs have none.
  */
-export const floorSchema = z.strictObject({
-  minimumIsolation: z.enum(isolations).optional(),
-  policy: policyBoundsSchema.optional(),
-  /** Upper bounds by field name, `timeoutSeconds`, in the unit that the name says. */
-  limits: z.record(z.string().min(1), z.number().min(0)).optional(),
-  /** Container images that may run, as documents write them. */
-  images: z.array(z.string().min(1)).optional(),
-  /** Extra directories on which bare command names resolve. */
-  searchPath: z.array(z.string().startsWith('/', 'a search directory is an absolute path')).optional(),
-  /** Globs over `owner/name`; there only production cells run. */
-  protectedRepositories: z.array(z.string().min(1)).optional(),
-  approvers: z
-    .strictObject({
-      users: z.array(writtenUserSchema).optional(),
-      teams: z.array(teamSchema).optional(),
-      permission: z.enum(permissions).default('write'),
-    })
-    .default({ permission: 'write' }),
-  minimumApprovals: z.int().min(1).max(100).optional(),
-  preventSelfApproval: z.boolean().default(true),
-  /** Seconds, an upper bound. */
-  expiresAfter: durationSchema.optional(),
-  plainWords: z.boolean().optional(),
-  notify: z.array(z.string().startsWith('@', 'written `@login` or `@org/team`')).optional(),
-  onSuperseded: z.enum(['warn', 'refuse']).optional(),
-  allowedWorkflowRefs: z.array(z.string().min(1)).optional(),
-  workspaceNotCaptured: z.enum(['warn', 'error']).optional(),
-  requireHostFloor: z.boolean().optional(),
-  /** Which floors state a field, by its dotted name; kept through a meet so that a violation can name them. */
-  setBy: z.record(z.string(), z.array(z.string())).optional(),
-})
+export const floorSchema = z.lazy(() =>
+  z.strictObject({
+    minimumIsolation: z.enum(isolations).optional(),
+    policy: policyBoundsSchema.optional(),
+    /** Upper bounds by field name, `timeoutSeconds`, in the unit that the name says. */
+    limits: z.record(z.string().min(1), z.number().min(0)).optional(),
+    /** Container images that may run, as documents write them. */
+    images: z.array(z.string().min(1)).optional(),
+    /** Extra directories on which bare command names resolve. */
+    searchPath: z.array(z.string().startsWith('/', 'a search directory is an absolute path')).optional(),
+    /** Globs over `owner/name`; there only production cells run. */
+    protectedRepositories: z.array(z.string().min(1)).optional(),
+    approvers: z
+      .strictObject({
+        users: z.array(writtenUserSchema).optional(),
+        teams: z.array(teamSchema).optional(),
+        permission: z.enum(permissions).default('write'),
+      })
+      .default({ permission: 'write' }),
+    minimumApprovals: z.int().min(1).max(100).optional(),
+    preventSelfApproval: z.boolean().default(true),
+    /** Seconds, an upper bound. */
+    expiresAfter: durationSchema.optional(),
+    plainWords: z.boolean().optional(),
+    notify: z.array(z.string().startsWith('@', 'written `@login` or `@org/team`')).optional(),
+    onSuperseded: z.enum(['warn', 'refuse']).optional(),
+    allowedWorkflowRefs: z.array(z.string().min(1)).optional(),
+    workspaceNotCaptured: z.enum(['warn', 'error']).optional(),
+    requireHostFloor: z.boolean().optional(),
+    /** Which floors state a field, by its dotted name; kept through a meet so that a violation can name them. */
+    setBy: z.record(z.string(), z.array(z.string())).optional(),
+  }),
+)
 export type Floor = z.infer<typeof floorSchema>
 
 /** Digest of what a floor demands; not of who set it. */

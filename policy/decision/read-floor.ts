@@ -8,16 +8,18 @@ export type FloorResult = { ok: true; floor: Floor } | { ok: false; message: str
 
 const floorBytesMax = 262_144
 
-const envelopeSchema = z.strictObject({
-  apiVersion: z.enum(['agentctl.dev/v1', 'agentctl.dev/v1alpha1']),
-  kind: z.literal('SecurityFloor'),
-  metadata: z.strictObject({
-    name: z.string().min(1),
-    description: z.string().optional(),
-    labels: z.record(z.string(), z.string()).optional(),
+const envelopeSchema = z.lazy(() =>
+  z.strictObject({
+    apiVersion: z.enum(['agentctl.dev/v1', 'agentctl.dev/v1alpha1']),
+    kind: z.literal('SecurityFloor'),
+    metadata: z.strictObject({
+      name: z.string().min(1),
+      description: z.string().optional(),
+      labels: z.record(z.string(), z.string()).optional(),
+    }),
+    spec: floorSchema.unwrap().omit({ setBy: true }),
   }),
-  spec: floorSchema.omit({ setBy: true }),
-})
+)
 
 /**
  * Reads a floor: the text of a SecurityFloor file, its envelope as a value, or a bare `spec` as it travels between the

@@ -98,18 +98,23 @@ interface Checked {
   lost: Lost
 }
 
+/** Characters of text from which on it pays that zod makes code of the schema before it checks. */
+const compiledFrom = 65_536
+
 function checkSchema(reporter: Reporter, tree: YamlTree, written: JsonObject): Checked | null {
+  const check = (candidate: Json): z.ZodSafeParseResult<Workflow> =>
+    workflowSchema.safeParse(candidate, { jitless: tree.text.length < compiledFrom })
   let value: Json = written
-  let result: z.ZodSafeParseResult<Workflow> = workflowSchema.safeParse(value)
+  let result = check(value)
   if (!result.success) {
     value = readBareScalars(tree, value, result.error.issues)
-    if (value !== written) result = workflowSchema.safeParse(value)
+    if (value !== written) result = check(value)
   }
   if (result.success) return isObject(value) ? { value, workflow: result.data, lost: new Set() } : null
 
   for (const issue of result.error.issues.slice(0, documentLimits.faults)) reportIssue(reporter, tree, value, issue)
   const rest = leaveOut(value, result.error.issues)
-  const repaired = workflowSchema.safeParse(rest.value)
+  const repaired = check(rest.value)
   if (!repaired.success || !isObject(value)) return null
   return { value, workflow: repaired.data, lost: rest.lost }
 }

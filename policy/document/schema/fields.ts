@@ -21,7 +21,12 @@ function below(schema: z.core.$ZodType, step: string | number): z.core.$ZodType 
 
 function unwrap(schema: z.core.$ZodType): z.core.$ZodType {
   let inner = schema
-  while (inner instanceof z.ZodOptional || inner instanceof z.ZodDefault || inner instanceof z.ZodPrefault) {
+  while (
+    inner instanceof z.ZodLazy ||
+    inner instanceof z.ZodOptional ||
+    inner instanceof z.ZodDefault ||
+    inner instanceof z.ZodPrefault
+  ) {
     inner = inner.unwrap()
   }
   return inner

@@ -5,6 +5,7 @@ import { agentSchema, providerSchema, toolSchema } from './agent.ts'
 import { jsonObject, name, relativePath, secretReference, timeoutSeconds } from './common.ts'
 import { subworkflowSchema, taskSchema } from './task.ts'
 
+/** Items that most documents have none of are lazy: their schemas are made when the first one is met. */
 const named = <Item extends z.ZodType>(item: Item) => z.record(name, item).prefault({})
 const count = z.int().min(0)
 
@@ -22,31 +23,37 @@ const memory = z
   })
   .prefault({})
 
-const mcpServer = z.strictObject({
-  url: z.string().min(1),
-  headers: z.record(z.string(), secretReference).default({}),
-  timeoutSeconds: timeoutSeconds.default(120),
-  protocolVersion: z.string().default('2025-11-25'),
-})
+const mcpServer = z.lazy(() =>
+  z.strictObject({
+    url: z.string().min(1),
+    headers: z.record(z.string(), secretReference).default({}),
+    timeoutSeconds: timeoutSeconds.default(120),
+    protocolVersion: z.string().default('2025-11-25'),
+  }),
+)
 
-const a2aPeer = z.strictObject({
-  cardUrl: z.string().min(1),
-  headers: z.record(z.string(), secretReference).default({}),
-  timeoutSeconds: timeoutSeconds.default(120),
-  maxPolls: z.int().min(1).max(1000).default(100),
-  pollIntervalMs: z.int().min(1).max(60_000).default(100),
-  protocolVersion: z.string().default('1.0'),
-})
+const a2aPeer = z.lazy(() =>
+  z.strictObject({
+    cardUrl: z.string().min(1),
+    headers: z.record(z.string(), secretReference).default({}),
+    timeoutSeconds: timeoutSeconds.default(120),
+    maxPolls: z.int().min(1).max(1000).default(100),
+    pollIntervalMs: z.int().min(1).max(60_000).default(100),
+    protocolVersion: z.string().default('1.0'),
+  }),
+)
 
-const pack = z.strictObject({
-  name,
-  version: z.string().min(1).describe('a version range'),
-  source: z.strictObject({ path: relativePath }),
-  integrity: z
-    .string()
-    .regex(/^sha256:[0-9a-f]{64}$/, '`sha256:` and 64 lower-case hex digits')
-    .optional(),
-})
+const pack = z.lazy(() =>
+  z.strictObject({
+    name,
+    version: z.string().min(1).describe('a version range'),
+    source: z.strictObject({ path: relativePath }),
+    integrity: z
+      .string()
+      .regex(/^sha256:[0-9a-f]{64}$/, '`sha256:` and 64 lower-case hex digits')
+      .optional(),
+  }),
+)
 
 const packTrust = z
   .strictObject({
@@ -79,13 +86,15 @@ export const budgetsSchema = z.strictObject({
   maxCostMicrousd: count.optional(),
 })
 
-const modelPrice = z.strictObject({
-  inputMicrousdPerMillionTokens: count,
-  outputMicrousdPerMillionTokens: count,
-  reasoningMicrousdPerMillionTokens: count.optional(),
-  cacheReadMicrousdPerMillionTokens: count.optional(),
-  cacheWriteMicrousdPerMillionTokens: count.optional(),
-})
+const modelPrice = z.lazy(() =>
+  z.strictObject({
+    inputMicrousdPerMillionTokens: count,
+    outputMicrousdPerMillionTokens: count,
+    reasoningMicrousdPerMillionTokens: count.optional(),
+    cacheReadMicrousdPerMillionTokens: count.optional(),
+    cacheWriteMicrousdPerMillionTokens: count.optional(),
+  }),
+)
 
 const runtime = z
   .strictObject({

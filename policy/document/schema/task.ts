@@ -56,11 +56,13 @@ export const taskSchema = z.strictObject({
 export type Task = z.output<typeof taskSchema>
 
 /** One entry of `spec.subworkflows`. */
-export const subworkflowSchema = z.strictObject({
-  version: z.string().min(1),
-  inputs: jsonObject.default({}),
-  inputSchema: jsonSchemaSchema,
-  outputs: jsonObject.default({}),
-  outputSchema: jsonSchemaSchema,
-  tasks: z.array(taskSchema).min(1),
-})
+export const subworkflowSchema = z.lazy(() =>
+  z.strictObject({
+    version: z.string().min(1),
+    inputs: jsonObject.default({}),
+    inputSchema: jsonSchemaSchema,
+    outputs: jsonObject.default({}),
+    outputSchema: jsonSchemaSchema,
+    tasks: z.array(taskSchema).min(1),
+  }),
+)
