@@ -1,3 +1,4 @@
+import { LedgerError } from '../ledger/port.ts'
 import { type RemoteLedger, remoteLedger } from '../ledger/remote.ts'
 import type { CallContext } from '../ledger/remote-call.ts'
 import type { AttachAnswer } from '../ledger/wire.ts'
@@ -10,6 +11,7 @@ import { attach, attachRequest, type TokenSource } from './attach.ts'
 import { warnOfLocalChanges } from './checkout.ts'
 import type { ActionContext } from './context.ts'
 import { type LoadedDocument, loadDocument } from './document.ts'
+import { describeFailure } from './failure.ts'
 import { checkRepository, effectiveFloor, type HostFloor, readInputFloor, tightened } from './floor.ts'
 import { type Outcome, recordedOutcome, statusOf } from './outcome.ts'
 import { openApprovalIssue } from './pause.ts'
@@ -59,7 +61,9 @@ export async function runAttached(context: ActionContext, source: TokenSource, h
     const outcome = await work(session, ledger)
     if (outcome.status !== 'paused' || outcome.issue !== null) return outcome
     const url = `${source.audience}/v1/repos/${owner}/${repo}/runs/${answer.run}`
-    return await withIssue({ ...calls, signal }, session, outcome, { url, token: ledger.token() })
+    return await withIssue({ ...calls, signal }, session, outcome, { url, token: ledger.token() }).catch(thrown =>
+      unregistered(outcome, thrown),
+    )
   } finally {
     await ledger.close()
   }
@@ -121,6 +125,13 @@ function outcomeOf(answer: AttachAnswer, ended: RunOutcome, planDigest: string |
     head,
     messages,
   }
+}
+
+/** The control plane went away between the pause and its issue: red, but the run and its pause are told all the same. */
+function unregistered(outcome: Outcome, thrown: unknown): Outcome {
+  if (!(thrown instanceof LedgerError)) throw thrown
+  const { exitCode, code, message } = describeFailure(thrown)
+  return { ...outcome, status: 'failed', exitCode, messages: [...outcome.messages, `${code}: ${message}`] }
 }
 
 /** Asks people. What GitHub refuses is said and annotated; the pause stands all the same. */

@@ -149,6 +149,7 @@ describe('stays away', () => {
       const play = await stage.begin({ spec: gatedWrite })
       expectGivenUp(play)
       const { body } = await play.ask('/approvals')
+      expect(play.step().outputs['run-id']).toMatch(/^[0-9a-f-]{36}$/)
       expect(body['items']).toMatchObject([{ task: 'gated', resolution: null }])
       proxy.clear()
       await play.again()
