@@ -1,6 +1,6 @@
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { userInfo } from 'node:os'
 import path from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { type EmbeddedLedger, openEmbedded, systemClock, systemIds } from '../../ledger/index.ts'
 import type { Ledger, PauseRecord } from '../../ledger/port.ts'
 import { defaultApprovalSettings } from '../../policy/approval/record.ts'
@@ -17,8 +17,11 @@ import {
   startRun,
 } from '../../runner/index.ts'
 
-/** Not below /tmp: programs there are never trusted, and some tests have programs of their own. */
-const base = path.join(path.dirname(fileURLToPath(import.meta.url)), '../../node_modules/.cache/agentctl-runner')
+/**
+ * Not below /tmp, where the checkout itself may lie: programs there are never trusted, and some tests have programs of
+ * their own. The account's home as the system knows it, since nobody else may write there.
+ */
+const base = path.join(userInfo().homedir, '.cache/agentctl-runner-tests')
 
 export interface Scene {
   directory: string
