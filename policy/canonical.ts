@@ -52,22 +52,20 @@ function quote(text: string): string {
 }
 
 /**
- * SHA-256 of bytes, or of a string's UTF-8 bytes, as lower-case hex. By the platform's own synchronous code where it has
- * any (Node): a start and a commit take several digests, and the difference is a good part of their time.
+ * The platform's own synchronous SHA-256 where it has one (Node): a start and a commit take several digests, and the
+ * difference is a good part of their time. A browser has no `process`, and workerd no node:crypto unless asked to.
  */
-export const sha256: (data: string | Uint8Array) => Digest =
-  platformHash() ?? (data => bytesToHex(hash(typeof data === 'string' ? encoder.encode(data) : data)))
+const platform = globalThis.process?.getBuiltinModule?.('node:crypto')
 
-function platformHash(): ((data: string | Uint8Array) => Digest) | null {
-  // A browser has no `process`, and workerd no node:crypto unless asked to.
-  const crypto = globalThis.process?.getBuiltinModule?.('node:crypto')
-  if (typeof crypto?.hash !== 'function') return null
-  return data => crypto.hash('sha256', data, 'hex')
+/** SHA-256 of bytes, or of a string's UTF-8 bytes, as lower-case hex. */
+export function sha256(data: string | Uint8Array): Digest {
+  if (typeof platform?.hash === 'function') return platform.hash('sha256', data, 'hex')
+  return bytesToHex(hash(typeof data === 'string' ? encoder.encode(data) : data))
 }
 
 /** SHA-256 of a text that is handed over in parts, so that a large one never stands in memory as a whole. */
 export function sha256OfParts(parts: Iterable<string>): Digest {
-  const state = hash.create()
+  const state = platform?.createHash('sha256') ?? hash.create()
   for (const part of parts) state.update(encoder.encode(part))
   return bytesToHex(state.digest())
 }

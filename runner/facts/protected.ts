@@ -74,15 +74,18 @@ export function protectedBy(protection: Protection, absolute: string): string | 
 export function fold(place: string): string {
   return place
     .split(path.sep)
-    .map(part =>
-      part
-        .normalize('NFKD')
-        .replace(/\p{Default_Ignorable_Code_Point}/gu, '')
-        .toLowerCase()
-        .normalize('NFKC')
-        .replace(/(?<=[^. ])[. ]+$/u, ''),
-    )
+    .map(part => (/^[\0-\x7f]*$/.test(part) ? part.toLowerCase() : foldUnicode(part)))
+    .map(part => part.replace(/(?<=[^. ])[. ]+$/u, ''))
     .join(path.sep)
+}
+
+/** Changes nothing of plain ASCII but its case: then the tables that it needs are never loaded. */
+function foldUnicode(part: string): string {
+  return part
+    .normalize('NFKD')
+    .replace(/\p{Default_Ignorable_Code_Point}/gu, '')
+    .toLowerCase()
+    .normalize('NFKC')
 }
 
 /** Where a `.git` file (a worktree's or a submodule's) says the repository is. */
