@@ -12,18 +12,13 @@ export const schemaVersion = migrations.length
 /** Brings a database to this version, in one transaction, and answers what the parts of the ledger work with. */
 export function openLedger(sql: Sql, options: StoreOptions): Context {
   const found = readMeta(sql)
+  refuseOthers(sql, found)
   if (found !== null && found.version === schemaVersion) return { ...options, sql, ledger: sameLedger(found, options) }
   return sql.transaction(() => {
     // Read again: another process may have created the tables since.
     const now = readMeta(sql)
+    refuseOthers(sql, now)
     const version = now?.version ?? 0
-    if (version > schemaVersion) {
-      throw new LedgerError(
-        'newer',
-        `The ledger has version ${version}; this agentctl knows up to ${schemaVersion}. Use the agentctl that wrote it, or a later one.`,
-      )
-    }
-    if (version === 0) refuseForeignTables(sql)
     if (version < 1) sql.run('CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID')
     for (const statement of migrations.slice(version).flat()) sql.run(statement)
     setMeta(sql, 'version', String(schemaVersion))
@@ -90,6 +85,17 @@ function sameLedger(found: Meta, options: StoreOptions): string {
     )
   }
   return found.ledger
+}
+
+/** What a later agentctl or another program wrote is not touched. */
+function refuseOthers(sql: Sql, meta: Meta | null): void {
+  if (meta === null) refuseForeignTables(sql)
+  else if (meta.version > schemaVersion) {
+    throw new LedgerError(
+      'newer',
+      `The ledger has version ${meta.version}; this agentctl knows up to ${schemaVersion}. Use the agentctl that wrote it, or a later one.`,
+    )
+  }
 }
 
 function refuseForeignTables(sql: Sql): void {

@@ -36,7 +36,6 @@ export function openNodeSql(file: string, options: NodeSqlOptions = {}): NodeSql
     if (file !== ':memory:') makeDirectories(dirname(file))
     const opened = new DatabaseSync(file, { timeout: options.timeoutMs ?? 5000, enableForeignKeyConstraints: false })
     try {
-      opened.exec('PRAGMA journal_mode = WAL')
       opened.exec('PRAGMA synchronous = FULL')
       // A commit of ours is some pages; at SQLite's 1,000 every 200th would wait for a checkpoint.
       opened.exec('PRAGMA wal_autocheckpoint = 4000')
@@ -47,6 +46,14 @@ export function openNodeSql(file: string, options: NodeSqlOptions = {}): NodeSql
       throw error
     }
   })
+
+  // Not at the opening: it is kept in the file, and a file that is refused as somebody else's stays as it was.
+  let isWal = false
+  const useWal = (): void => {
+    if (isWal) return
+    guarded(() => database.exec('PRAGMA journal_mode = WAL'))
+    isWal = true
+  }
 
   const statements = new Map<string, StatementSync>()
   const prepare = (sql: string): StatementSync => {
@@ -61,9 +68,11 @@ export function openNodeSql(file: string, options: NodeSqlOptions = {}): NodeSql
   const sql = contractSql({
     all: (text, values) => guarded(() => prepare(text).all(...values) as unknown as Row[]),
     run: (text, values: SqlValue[]) => {
+      if (!database.isTransaction) useWal()
       guarded(() => prepare(text).run(...values))
     },
     transaction(f) {
+      useWal()
       guarded(() => prepare('BEGIN IMMEDIATE').run())
       try {
         const result = f()
