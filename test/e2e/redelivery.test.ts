@@ -113,6 +113,7 @@ describe('what reaches the webhook', () => {
     await asked.judged()
     hook.secret = 'a third'
     await asked.say('bob', '/approve')
+    await github.deliveries.idle()
     expect(github.deliveries.of('issue_comment').at(-1)).toMatchObject({ state: 'failed', status: 401 })
     hook.secret = 'the one before'
     await asked.judged()
