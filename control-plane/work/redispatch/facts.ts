@@ -66,7 +66,7 @@ async function dispatchFacts(
   return success({ sha: ref.value.sha, isDeclared: inputs.value?.includes(dispatchInput) ?? false })
 }
 
-/** A run of the same workflow and branch that began after this one. */
+/** A run of the same workflow and branch that began after this one: by its id, since times have whole seconds. */
 async function newerRun(
   { github }: RepositoryContext,
   run: WorkflowRun,
@@ -75,9 +75,7 @@ async function newerRun(
   if (run.headBranch === null) return success(null)
   const runs = await github.workflowRuns(run.workflowId, run.headBranch)
   if (!runs.ok) return runs
-  const newer = runs.value.find(
-    other => other.id > run.id && other.event === instance.event && other.createdAt > run.createdAt,
-  )
+  const newer = runs.value.find(other => other.id > run.id && other.event === instance.event)
   return success(newer === undefined ? null : { id: newer.id, url: newer.url })
 }
 
