@@ -109,8 +109,10 @@ describe('what reaches the webhook', () => {
     const [hook] = github.deliveries.hooks
     if (hook === undefined) throw new Error('no hook')
     const asked = await place().ask()
-    // With this the reconciliation of the registration is over, which would find the comment without a delivery.
-    await asked.judged()
+    // The reconciliation that a registration brings would find the comment without a delivery: it comes first.
+    const listing = 'GET /repos/{owner}/{repo}/issues/comments'
+    const isHere = ({ path }: { path: string }) => path.includes(`/${asked.issue.repository.name}/`)
+    await github.until(() => github.requests.of(listing).some(isHere))
     hook.secret = 'a third'
     await asked.say('bob', '/approve')
     await github.deliveries.idle()
