@@ -1,5 +1,5 @@
 import type { AuditLine, OutboxRow } from '../../ledger/index.ts'
-import type { Batch, EffectRecord, PauseRecord, Receipt, RunRecord, RunSnapshot } from '../../ledger/port.ts'
+import type { Batch, EffectRecord, Receipt, RunRecord, RunSnapshot } from '../../ledger/port.ts'
 import type { AttachAnswer, AttachRequest, PauseIssue, RegistrationAnswer } from '../../ledger/wire.ts'
 import type { ApprovalRecord } from '../../policy/approval/record.ts'
 import type { Json, JsonObject } from '../../policy/json.ts'
@@ -50,7 +50,8 @@ export interface RepositoryHandle {
   run(id: string): Promise<Answer<RunRecord>>
   plan(run: string): Promise<Answer<Json>>
   effects(run: string): Promise<Answer<EffectRecord[]>>
-  pauses(run: string): Promise<Answer<PauseRecord[]>>
+  /** Items of all pauses of a run, resolved or not, oldest pause first. */
+  approvals(run: string): Promise<Answer<ApprovalView[]>>
   /** Items of the repository that wait for people, oldest pause first. */
   openApprovals(): Promise<ApprovalView[]>
   approval(id: string): Promise<Answer<ApprovalView>>

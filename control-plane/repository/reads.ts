@@ -13,7 +13,7 @@ type Reads = Pick<
   | 'run'
   | 'plan'
   | 'effects'
-  | 'pauses'
+  | 'approvals'
   | 'openApprovals'
   | 'approval'
   | 'events'
@@ -40,13 +40,10 @@ export function reads(state: RepositoryState): Reads {
 
     effects: run => answerOf(() => state.store.effects(state.record(run).run)),
 
-    pauses: run => answerOf(() => state.store.pauses(state.record(run).run)),
+    approvals: run => answerOf(() => state.store.pauses(state.record(run).run).flatMap(pause => state.itemsOf(pause))),
 
     openApprovals: async () =>
-      state.store.openPauses().flatMap(pause => {
-        const bodyDigest = state.bodyDigest(pause)
-        return pause.items.filter(({ resolution }) => resolution === null).map(item => ({ ...item, bodyDigest }))
-      }),
+      state.store.openPauses().flatMap(pause => state.itemsOf(pause).filter(({ resolution }) => resolution === null)),
 
     approval: id => answerOf(() => state.approval(id)),
 

@@ -24,7 +24,7 @@ const methods: { readonly [Method in HandleMethod]: true } = {
   run: true,
   plan: true,
   effects: true,
-  pauses: true,
+  approvals: true,
   openApprovals: true,
   approval: true,
   events: true,

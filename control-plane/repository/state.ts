@@ -95,6 +95,12 @@ export class RepositoryState {
     return { ...approval, bodyDigest: pause === null ? null : this.bodyDigest(pause) }
   }
 
+  /** Its items as the API shows them. */
+  itemsOf(pause: PauseRecord): ApprovalView[] {
+    const bodyDigest = this.bodyDigest(pause)
+    return pause.items.map(item => ({ ...item, bodyDigest }))
+  }
+
   /** Digest of the body that a decision on this pause is made on; null once there is nothing to decide. */
   bodyDigest(pause: PauseRecord): string | null {
     if (pause.issue !== null) return pause.issue.bodyDigest

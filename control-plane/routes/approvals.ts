@@ -17,7 +17,8 @@ const approvalPath = `${approvalsPath}/{id}` as const
 const resolutionPath = `${approvalPath}/resolution` as const
 const reconciliationPath = `${repositoryPath}/effects/{id}/reconciliation` as const
 
-const approvalSchema = approvalRecordSchema.extend({
+/** An approval as the API shows it. */
+export const approvalSchema = approvalRecordSchema.extend({
   bodyDigest: digestSchema
     .nullable()
     .describe("SHA-256 of the issue's body, line ends normalised: what a resolution is made on"),

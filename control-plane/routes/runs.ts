@@ -1,11 +1,12 @@
 import { Hono } from 'hono'
 import { z } from 'zod'
 import { jsonSchema } from '../../ledger/payload.ts'
-import { effectRecordSchema, pauseRecordSchema, runRecordSchema } from '../../ledger/remote-snapshot.ts'
+import { effectRecordSchema, runRecordSchema } from '../../ledger/remote-snapshot.ts'
 import { runStates } from '../../policy/states.ts'
 import type { Callers } from '../auth/callers.ts'
 import type { Config } from '../config.ts'
 import { unwrap } from '../problem.ts'
+import { approvalSchema } from './approvals.ts'
 import { readJson } from './body.ts'
 import { smallBodyLimitBytes } from './limits.ts'
 import { honoPath, type Operation, pageOf, pageQuery, repositoryPath } from './operation.ts'
@@ -52,10 +53,10 @@ export const runOperations: Operation[] = [
   {
     method: 'get',
     path: `${runPath}/approvals`,
-    summary: 'Its pauses with their items, oldest first',
+    summary: 'Its approvals, resolved or not, oldest pause first',
     caller: 'person',
     query: pageQuery,
-    answer: pageOf(pauseRecordSchema),
+    answer: pageOf(approvalSchema),
     refusals: [422],
   },
   {
@@ -102,8 +103,8 @@ export function runRoutes(config: Config, callers: Callers): Hono {
   app.get(`${run}/approvals`, async c => {
     const { handle } = await callers.reader(c)
     const { cursor, limit } = readQuery(c, pageQuery)
-    const pauses = unwrap(await handle.pauses(c.req.param('run')))
-    return pageResponse(c, config.publicUrl, slicePage(pauses, cursor, limit))
+    const approvals = unwrap(await handle.approvals(c.req.param('run')))
+    return pageResponse(c, config.publicUrl, slicePage(approvals, cursor, limit))
   })
 
   app.post(`${run}/cancel`, async c => {

@@ -557,7 +557,8 @@ describe.each(['node', 'worker'] as const)('the control plane on %s', engine => 
     expect(String(live.body)).toContain('event: run.')
     expect((await client.get(`${base}/runs/${at.run}`, token('dave'))).body).toMatchObject({ state: 'denied' })
     expect((await client.get(`${base}/runs/${at.run}/approvals`, token('dave'))).body).toMatchObject({
-      items: [{ state: 'resolved', items: [{ resolution: { outcome: 'expired' } }] }],
+      items: [{ task: 'write', run: at.run, resolution: { outcome: 'expired' } }],
+      next: null,
     })
   })
 

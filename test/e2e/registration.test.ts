@@ -38,11 +38,10 @@ async function killedAt(route: string, drop: 'before' | 'after', options: Partia
   return play
 }
 
-/** The number that the control plane has registered, from the record of the run. */
+/** The number that the control plane has registered last, from the run's trail. */
 async function registeredIssue(play: Play): Promise<number | null> {
-  const { body } = await play.ask(`/runs/${play.step().outputs['run-id']}/approvals`)
-  const [pause] = body['items'] as { issue: { number: number } | null }[]
-  return pause?.issue?.number ?? null
+  const registered = (await play.events()).filter(({ type }) => type === 'pause.registered').at(-1)
+  return (registered?.data as { issueNumber: number } | undefined)?.issueNumber ?? null
 }
 
 async function resumesFrom(play: Play, issue: Issue): Promise<void> {
