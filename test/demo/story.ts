@@ -1,9 +1,9 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { createInterface } from 'node:readline/promises'
 import { verifyAudit } from '../../ledger/index.ts'
 import type { Issue, StepResult } from '../github/index.ts'
 import type { Scene } from '../harness/scene.ts'
+import { decideByHand } from './by-hand.ts'
 import { scene as heading, indented, line } from './print.ts'
 import { deniedPath, releasePath } from './stage.ts'
 
@@ -17,8 +17,9 @@ export async function story(scene: Scene, options: { interactive: boolean; keep:
   const started = performance.now()
   await deny(scene)
   const paused = await pause(scene)
-  await decide(scene, paused.issue, options.interactive)
-  await resume(scene, paused)
+  const goesOn = await decide(scene, paused, options.interactive)
+  if (goesOn) await resume(scene, paused)
+  else await end(scene, paused)
   await audit(scene, paused.run)
   scene.github.assertValid()
   line(
@@ -40,7 +41,14 @@ async function deny(scene: Scene): Promise<void> {
   indented(messages(step))
 }
 
-async function pause(scene: Scene) {
+interface Paused {
+  handle: ReturnType<Scene['github']['startRun']>
+  issue: Issue
+  workspace: string
+  run: string
+}
+
+async function pause(scene: Scene): Promise<Paused> {
   heading('A release: what is allowed runs, what a person must decide pauses')
   const run = scene.github.startRun(scene.repository, releasePath, { event: 'workflow_dispatch', actor: 'alice' })
   const attempt = await run.completed()
@@ -64,7 +72,8 @@ async function pause(scene: Scene) {
   return { handle: run, issue, workspace: job.workspace, run: step.outputs['run-id'] ?? '' }
 }
 
-async function decide(scene: Scene, issue: Issue, interactive: boolean): Promise<void> {
+/** Comments until everything is resolved; true where the run goes on. */
+async function decide(scene: Scene, { issue, run }: Paused, interactive: boolean): Promise<boolean> {
   heading('Who may decide')
   const { github } = scene
   const before = issue.comments.length
@@ -78,26 +87,22 @@ async function decide(scene: Scene, issue: Issue, interactive: boolean): Promise
   )
   indented(reply.body.replace(/<!--.*?-->\n?/gs, '').trim())
   must(issue.state === 'open', 'that the issue is still open after an ineligible comment')
-  const words = interactive ? await ask() : '/approve read the diff, ship it'
+  if (interactive) return decideByHand(scene, issue, run)
+  const words = '/approve read the diff, ship it'
   github.comment(issue, github.users.ensure('bob'), words)
   line(`bob, who may write, comments: ${words}`)
-  if (interactive && !words.startsWith('/approve'))
-    line('(the demo goes on once the comment approves; this one may not)')
+  return true
 }
 
-async function ask(): Promise<string> {
-  const terminal = createInterface({ input: process.stdin, output: process.stdout })
-  const words = await terminal.question(
-    '\nYour turn, as bob. Type a comment for the issue (/approve, /reject, /status): ',
-  )
-  terminal.close()
-  return words.trim() || '/approve'
+async function end(scene: Scene, { handle, issue, workspace }: Paused): Promise<void> {
+  heading('The signed webhook, and an end')
+  await scene.github.until(() => issue.state === 'closed')
+  must(handle.run.attempts.length === 1, 'that no job was started again')
+  must(!existsSync(join(workspace, 'out/RELEASE.md')), 'that nothing was written')
+  line(`issue #${issue.number} is closed with its outcome, no job was started again, out/RELEASE.md was never written`)
 }
 
-async function resume(
-  scene: Scene,
-  paused: { handle: ReturnType<Scene['github']['startRun']>; issue: Issue; workspace: string },
-): Promise<void> {
+async function resume(scene: Scene, paused: Paused): Promise<void> {
   heading('The signed webhook, the re-dispatch, the resumed job')
   const { handle, issue } = paused
   await scene.github.until(() => handle.run.attempts.length === 2)
