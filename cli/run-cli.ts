@@ -1,6 +1,7 @@
 import { CommanderError } from 'commander'
 import type { Base, CommandResult, Context, Handler } from './command.ts'
 import { describeFailure, exits, finding } from './failure.ts'
+import { requireNode } from './node-version.ts'
 import { globalOptionsOf, wantsJson } from './options.ts'
 import { type Format, print } from './output/print.ts'
 import { render, usesColour } from './output/text.ts'
@@ -15,6 +16,7 @@ export async function runCli(argv: readonly string[], base: Base): Promise<numbe
     const program = createProgram(base, format.output, async (load, operands, given) => {
       const options = globalOptionsOf(given)
       format = options
+      requireNode(process.version)
       const handler: Handler = await load()
       done = await handler(contextOf(base, options), operands, given)
     })

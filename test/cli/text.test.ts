@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
+import { requireNode } from '../../cli/node-version.ts'
 import { diffLines, render, visible } from '../../cli/output/text.ts'
 import { cliAt, createDesk, type Desk, gated } from './support.ts'
 
@@ -59,4 +60,10 @@ test('--interactive whose input ends leaves the run waiting', async () => {
   expect([ended.code, desk.get('out/gated.txt')]).toEqual([130, null])
   const { stdout } = await cliAt(desk.directory, '2026-01-01T00:00:01.000Z', ['approvals', 'list'])
   expect(stdout).toContain('+exactly this')
+})
+
+test('a Node that is too old is named before anything is loaded', () => {
+  for (const version of ['v20.20.2', 'v23.11.0', 'odd'])
+    expect(() => requireNode(version)).toThrow(`agentctl needs Node 24 or later; this is ${version}`)
+  for (const version of ['v24.0.0', 'v100.1.2']) expect(() => requireNode(version)).not.toThrow()
 })
