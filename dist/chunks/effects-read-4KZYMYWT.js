@@ -1,2 +1,0 @@
-import{createRequire as makeRequire}from'node:module';const require=makeRequire(import.meta.url);
-import{a,b,c}from"./chunk-NWUXT3RI.js";import"./chunk-F7YY34AI.js";import"./chunk-2FL7I5VZ.js";import"./chunk-HB3MZ4GD.js";import"./chunk-GGQLBSC5.js";import"./chunk-IKHEBANG.js";import"./chunk-OXD7DPLX.js";import"./chunk-MJNOCYZ7.js";import"./chunk-QSL55HB5.js";import"./chunk-4XH4YNTI.js";import"./chunk-QQ7INIFG.js";import"./chunk-HLHRVMA6.js";export{c as effectOf,b as effectsInspect,a as effectsList};
