@@ -96,7 +96,9 @@ describe('the Node entry', () => {
     const { child, printed } = start({})
     const [code] = await once(child, 'exit')
     expect(code).toBe(2)
-    expect(printed()).toMatch(/does not start: AGENTCTL_DATA is not set/)
+    expect(printed()).toContain('does not start: ')
+    for (const name of ['AGENTCTL_DATA', 'AGENTCTL_PUBLIC_URL', 'AGENTCTL_SESSION_KEY', 'GITHUB_WEBHOOK_SECRETS'])
+      expect(printed()).toContain(`${name} is not set`)
   })
 
   it('refuses a directory that it may not use, and says why', async () => {
