@@ -144,6 +144,8 @@ export const effectFinish = command('effect.finish', {
   result: payloadSchema.nullable(),
   error: z.strictObject({ code: z.string(), message: z.string() }).nullable(),
   artifacts: z.array(artifactSchema),
+  /** What held the effect while it ran, by name: containment, limits, what was absent. */
+  enforcement: jsonObject.optional(),
 })
 
 /** A pure effect is only its finish: requested, decided, started and finished in one row and one audit event. */

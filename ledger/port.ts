@@ -132,6 +132,8 @@ export interface EffectRecord {
   result: Json
   error: { code: string; message: string } | null
   artifacts: Artifact[]
+  /** What held it while it ran (`containment`, limits, what was absent); null where nothing had to. */
+  enforcement: JsonObject | null
   reconciliations: { status: string; reason: string; at: string; actor: string }[]
   requestedAt: string
   startedAt: string | null

@@ -94,6 +94,7 @@ export const effectRecordSchema = z.object({
   result: jsonSchema,
   error: fault.nullable(),
   artifacts: z.array(artifactSchema),
+  enforcement: jsonObject.nullable(),
   reconciliations: z.array(z.object({ status: z.string(), reason: z.string(), at: z.string(), actor: z.string() })),
   requestedAt: z.string(),
   startedAt: z.string().nullable(),

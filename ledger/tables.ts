@@ -68,6 +68,7 @@ export const migrations: readonly (readonly string[])[] = [
     'CREATE INDEX outbox_by_run ON outbox (run) WHERE run IS NOT NULL',
     'CREATE TABLE once (key TEXT PRIMARY KEY, expires_at TEXT NOT NULL) STRICT, WITHOUT ROWID',
   ],
+  ['ALTER TABLE effects ADD COLUMN enforcement TEXT'],
 ]
 
 /** What a dump holds, in this order. */

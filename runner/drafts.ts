@@ -59,6 +59,7 @@ export async function finishDraft(
     result: output === null ? null : await context.journal.payload(redactor.json(output)),
     error: errorOf(context, result),
     artifacts,
+    ...(result.enforcement !== undefined && { enforcement: redactor.json(result.enforcement) as JsonObject }),
   }
 }
 

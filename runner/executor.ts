@@ -26,11 +26,38 @@ export interface Captured {
  * What an effect came to. `failed` is definite (a retry may repeat it), `uncertain` is not known to have happened or not;
  * both carry a code and a message that names what to do.
  */
-export type EffectResult =
+export type EffectResult = (
   | { kind: 'succeeded'; output: Json; artifacts: ProducedArtifact[] }
   | { kind: 'failed'; code: string; message: string; output: Json; retrySafe: boolean }
   | { kind: 'uncertain'; code: string; message: string; output: Json }
   | { kind: 'cancelled'; message: string }
+) & {
+  /** What held it while it ran, recorded with the effect; absent where nothing had to. */
+  enforcement?: JsonObject
+}
+
+/**
+ * How the processes of one effect were held, and what of it could not be had. `cgroup`: born in a cgroup of its own that
+ * was seen empty at the end. `best-effort`: killed in passes over what could be found (03, Containment).
+ */
+export interface Containment {
+  containment: 'cgroup' | 'best-effort'
+  /** Guarantees that this host could not give, each with why. */
+  absent: { guarantee: Guarantee; reason: string }[]
+  /** Processes that could not be ended, by pid as seen at the end. */
+  left: { pid: number; command: string }[]
+}
+
+/** What agentctl arms before it starts a process on the host; each may be absent where the host cannot give it. */
+export type Guarantee =
+  /** A child of the same user cannot read agentctl's environment, memory and descriptors. */
+  | 'non_dumpable'
+  /** Orphans of a child become agentctl's children, so that they are found. */
+  | 'subreaper'
+  /** Descriptors that agentctl itself inherited do not reach its children. */
+  | 'closed_descriptors'
+  /** What agentctl leaves behind when it is killed is found by the next start. */
+  | 'findable_after_crash'
 
 /** A file that the effect left in the workspace, to be kept for a resume on another machine; null bytes = deleted. */
 export interface ProducedArtifact {

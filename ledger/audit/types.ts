@@ -101,6 +101,7 @@ export const auditData = {
     result: digestSchema.nullable(),
     error,
     artifacts: z.array(z.strictObject({ path: z.string(), mode: z.int(), sha256: digestSchema.nullable() })),
+    enforcement: object.optional(),
   }),
   'effect.pure': z.strictObject({ ...effectPlace, inputDigest: digestSchema, to: z.enum(effectStates), error }),
   /** An effect that will not run: a person's no, an expiry, or the end of its run. */

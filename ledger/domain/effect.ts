@@ -88,11 +88,13 @@ export function finishEffect(change: RunChange, command: CommandOf<'effect.finis
   checkEffectMove(row, command.to)
   for (const artifact of command.artifacts) if (artifact.blob !== null) change.refer(artifact.blob)
   change.sql.run(
-    'UPDATE effects SET state = ?, result = ?, error = ?, artifacts = ?, finished_at = ? WHERE run = ? AND effect = ?',
+    `UPDATE effects SET state = ?, result = ?, error = ?, artifacts = ?, enforcement = ?, finished_at = ?
+       WHERE run = ? AND effect = ?`,
     command.to,
     change.payloadCellOrNull(command.result, 'result'),
     command.error === null ? null : cell(command.error, 'error'),
     cell(command.artifacts, 'artifacts'),
+    command.enforcement === undefined ? null : cell(command.enforcement, 'enforcement'),
     change.now,
     change.run,
     row.effect,
@@ -102,5 +104,6 @@ export function finishEffect(change: RunChange, command: CommandOf<'effect.finis
     result: command.result === null ? null : payloadDigest(command.result),
     error: command.error,
     artifacts: command.artifacts.map(({ path, mode, blob }) => ({ path, mode, sha256: blob?.sha256 ?? null })),
+    ...(command.enforcement !== undefined && { enforcement: command.enforcement }),
   })
 }

@@ -11,7 +11,7 @@ import type { Row } from '../sql/contract.ts'
 
 const columns = `e.effect, e.run, e.task, e.attempt, e.ordinal, e.agent, e.operation, e.tool, e.capability, e.effect_class,
   e.risk, e.idempotency, e.isolation, e.state, e.denial, e.input, e.input_digest, e.binding, e.binding_digest, e.decision,
-  e.approval, e.result, e.error, e.artifacts, e.reconciliations, e.requested_at, e.started_at, e.finished_at`
+  e.approval, e.result, e.error, e.artifacts, e.enforcement, e.reconciliations, e.requested_at, e.started_at, e.finished_at`
 
 export function readEffects(context: Context, run: string): EffectRecord[] {
   const rows = context.sql.all(
@@ -58,6 +58,7 @@ function asEffect(context: Context, row: Row): EffectRecord {
     result: resolve(context, cells.jsonOrNull<Payload>()),
     error: cells.jsonOrNull(),
     artifacts: cells.json<Artifact[]>(),
+    enforcement: cells.jsonOrNull(),
     reconciliations: cells.json<EffectRecord['reconciliations']>(),
     requestedAt: cells.text(),
     startedAt: cells.textOrNull(),

@@ -73,6 +73,17 @@ export interface PlanAction {
   idempotency: Idempotency
   isolation: Isolation
   process: PlanCommand | null
+  /** What an extension declares of itself; absent for every other kind. */
+  extension?: PlanExtension
+}
+
+/** The declaration that an extension's handshake must equal, capabilities in order. */
+export interface PlanExtension {
+  protocolVersion: string
+  /** JSON Schemas, draft 2020-12. */
+  inputSchema: Json
+  outputSchema: Json
+  capabilities: string[]
 }
 
 /** What a process action runs and within which bounds. */

@@ -14,6 +14,8 @@ export interface HostProcess {
   cwd: Directory
   /** The whole environment of the child. */
   environment: { [name: string]: string }
+  /** What the child reads, and then its end; null = /dev/null. */
+  stdin: Uint8Array | null
   timeoutSeconds: number
   limits: OutputLimits
   /** What is captured, as it comes. */
@@ -91,6 +93,9 @@ export function runHostProcess(request: HostProcess): RunningProcess {
       }
     })
   }
+  // A child that does not read all of it, or is gone, ends as it ends: that is its result.
+  child.stdin?.on('error', () => {})
+  child.stdin?.end(request.stdin ?? undefined)
   listen('stdout', child.stdout)
   listen('stderr', child.stderr)
 
@@ -124,23 +129,24 @@ export function runHostProcess(request: HostProcess): RunningProcess {
 }
 
 /** On Linux by descriptor, so that the file that was hashed is the file that runs; a script is reopened by its interpreter as descriptor 4. */
-function start({ executable, argv0, args, cwd, environment }: HostProcess): ChildProcess {
+function start({ executable, argv0, args, cwd, environment, stdin }: HostProcess): ChildProcess {
+  const input = stdin === null ? 'ignore' : 'pipe'
   const common = { env: environment, detached: process.platform !== 'win32', windowsHide: true, shell: false }
   if (process.platform !== 'linux' || cwd.fd === null)
-    return spawn(executable.realPath, args, { ...common, argv0, cwd: cwd.path, stdio: ['ignore', 'pipe', 'pipe'] })
+    return spawn(executable.realPath, args, { ...common, argv0, cwd: cwd.path, stdio: [input, 'pipe', 'pipe'] })
   const place = `/proc/self/fd/${cwd.fd}`
   if (executable.interpreter === null)
     return spawn(`/proc/self/fd/${executable.fd}`, args, {
       ...common,
       argv0,
       cwd: place,
-      stdio: ['ignore', 'pipe', 'pipe'],
+      stdio: [input, 'pipe', 'pipe'],
     })
   return spawn('/proc/self/fd/4', args, {
     ...common,
     argv0,
     cwd: place,
-    stdio: ['ignore', 'pipe', 'pipe', 'ignore', executable.fd],
+    stdio: [input, 'pipe', 'pipe', 'ignore', executable.fd],
   })
 }
 

@@ -124,6 +124,7 @@ function preparedProcess(
         args: command.args,
         cwd: place.cwd,
         environment: values,
+        stdin: null,
         timeoutSeconds: timeoutOf(request, command),
         limits: {
           stdout: command.stdoutLimitBytes,
