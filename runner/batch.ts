@@ -54,9 +54,10 @@ async function closeSlot(context: RunContext, slot: Slot, end: SlotEnd): Promise
   if (end.kind === 'proposal') return settle(context, slot.id, end.proposal)
   const { result, rows } = end
   const { condition } = slot
+  const { enforcement } = result
   const move: Move =
     result.kind === 'succeeded'
-      ? { to: 'succeeded', output: result.output, condition }
-      : { to: result.kind, error: errorOf(context, result), condition }
+      ? { to: 'succeeded', output: result.output, condition, enforcement }
+      : { to: result.kind, error: errorOf(context, result), condition, enforcement }
   return [...rows, await moveTask(context, slot.id, move)]
 }

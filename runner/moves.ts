@@ -13,6 +13,8 @@ export interface Move {
   condition?: JsonObject | null
   /** For a retry: the attempt that begins. */
   attempt?: number
+  /** What held the effect that it comes from; told, not recorded with the task. */
+  enforcement?: JsonObject | undefined
 }
 
 /**
@@ -33,7 +35,7 @@ export async function moveTask(context: RunContext, id: string, move: Move): Pro
   if (hasOutput) state.outputs[id] = { output }
   const memory = move.to === 'succeeded' ? memoryDelta(kind, output) : null
   if (memory !== null) state.memory = { ...state.memory, ...memory }
-  tell(context, id)
+  tell(context, id, move.enforcement)
   return {
     type: 'task.move',
     task: id,
@@ -46,7 +48,7 @@ export async function moveTask(context: RunContext, id: string, move: Move): Pro
   }
 }
 
-function tell(context: RunContext, id: string): void {
+function tell(context: RunContext, id: string, enforcement: JsonObject | undefined): void {
   const status = context.state.status(id)
   const { kind } = context.state.task(id).action
   if (status.state === 'running') {
@@ -64,5 +66,6 @@ function tell(context: RunContext, id: string): void {
     state,
     milliseconds: startedAt === 0 ? 0 : Math.round(performance.now() - startedAt),
     message: error === null ? '' : `${error.code}: ${error.message}`,
+    ...(enforcement !== undefined && { enforcement: context.host.secrets.redactor.json(enforcement) as JsonObject }),
   })
 }

@@ -1,7 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { JsonObject } from '../policy/json.ts'
 import { countUse } from './budgets.ts'
-import { commit, type RunContext } from './context.ts'
+import { commit, type RunContext, report } from './context.ts'
+import { decidedBy } from './decided-by.ts'
 import { errorOf, finishDraft, requestDraft, startDraft } from './drafts.ts'
 import type { EffectResult } from './executor.ts'
 import type { Draft } from './journal.ts'
@@ -21,6 +22,7 @@ export async function openOutside(context: RunContext, slots: readonly Slot[]): 
 
 async function opening(context: RunContext, { id, asked, recorded, condition }: Slot): Promise<Draft[]> {
   const move = await moveTask(context, id, { to: 'running', condition })
+  report(context, { type: 'decision', task: id, outcome: 'allow', reason: decidedBy(asked) })
   const request = recorded ? [] : [await requestDraft(context, asked)]
   return [move, ...request, startDraft(asked)]
 }
@@ -75,8 +77,8 @@ async function record(context: RunContext, drafts: readonly Draft[]): Promise<vo
 }
 
 async function runEffect(context: RunContext, { id, asked, prepared }: Slot): Promise<EffectResult> {
+  if (!context.stop.aborted) await context.journal.assertMayStart()
   if (context.stop.aborted) return { kind: 'cancelled', message: 'the run was cancelled before it started' }
-  await context.journal.assertMayStart()
   const result = await waitFor(prepared, context.stop)
   context.unrecorded.set(asked.effect, {
     task: id,

@@ -2,7 +2,7 @@ import type { Ledger, PauseRecord } from '../ledger/port.ts'
 import type { ApprovalSettings, Commit } from '../policy/approval/record.ts'
 import type { Floor } from '../policy/decision/floor.ts'
 import type { Plan } from '../policy/document/plan.ts'
-import type { Json } from '../policy/json.ts'
+import type { Json, JsonObject } from '../policy/json.ts'
 import type { Clock, Ids } from '../policy/ports.ts'
 import type { RunState } from '../policy/states.ts'
 
@@ -54,7 +54,16 @@ export const defaultTimings: Timings = {
 
 export type ProgressEvent =
   | { type: 'task.started'; task: string; kind: string }
-  | { type: 'task.ended'; task: string; state: string; milliseconds: number; message: string }
+  | {
+      type: 'task.ended'
+      task: string
+      state: string
+      milliseconds: number
+      message: string
+      /** What held its last effect while it ran, and what was absent; absent where nothing had to. */
+      enforcement?: JsonObject
+    }
+  /** `reason` of an `allow` names the rules that let it pass. */
   | { type: 'decision'; task: string; outcome: string; reason: string }
   | { type: 'output'; task: string; stream: 'stdout' | 'stderr'; text: string }
   | { type: 'restored'; path: string }
