@@ -23,7 +23,10 @@ export interface AcquireRules {
   instance?: Instance
   /** Added to the run's requesters. */
   requesters?: Requester[]
-  /** The attempt that holds the lease asks again before it wrote anything: its answer was lost. Fences its first asking. */
+  /**
+   * The attempt that holds the lease asks again: its answer was lost before it wrote anything, or its main has ended and
+   * its post step settles what is open. Fences its first asking.
+   */
   retake?: boolean
 }
 

@@ -33,11 +33,17 @@ export const attachRequestSchema = z.strictObject({
     labels: z.array(z.string()).optional(),
     issueDetail: z.enum(['full', 'summary']).optional(),
   }),
+  /**
+   * The post step asks: GitHub starts it only when this attempt's main has ended. No run is begun, the lease goes over
+   * from main to settle what it left open, and a pause without an issue may get its issue.
+   */
+  settling: z.boolean().optional(),
 })
 export type AttachRequest = z.infer<typeof attachRequestSchema>
 
 /**
- * The rows of the attempt table of 04. `new` and `resume` come with a lease; the others tell a recorded end.
+ * The rows of the attempt table of 04. `new` and `resume` come with a lease; the others tell a recorded end. A post step
+ * that settles never gets `new`: where there is no run it is refused with `nothing_to_settle`.
  * - new: an unused run id (with `parent` where an earlier attempt failed);
  * - resume: paused with every item resolved, or taken over from an earlier attempt of this instance;
  * - pending: paused, an item unresolved; same issue, exit 3;

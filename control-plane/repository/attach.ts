@@ -41,6 +41,7 @@ export type Attached = Pick<AttachAnswer, 'outcome' | 'run' | 'epoch' | 'parent'
  */
 export function attach(at: AttachStore, attachment: Attachment): Attached {
   const current = currentRun(at, attachment)
+  if (attachment.request.settling === true) return settle(at, attachment, current)
   if (current === null || current.state === 'failed') return newRun(at, attachment, current)
   switch (current.state) {
     case 'succeeded':
@@ -55,6 +56,24 @@ export function attach(at: AttachStore, attachment: Attachment): Attached {
     case 'running':
       refuseStranger(at, current, attachment)
       return resume(at, current, attachment)
+  }
+}
+
+/** What the post step of an attempt finds: the lease of what its main left running, its pause, or a recorded end. */
+function settle(at: AttachStore, attachment: Attachment, current: RunRecord | null): Attached {
+  if (current === null) throw problem(404, 'nothing_to_settle', 'this instance has no run: its main began none')
+  switch (current.state) {
+    case 'running':
+      refuseStranger(at, current, attachment)
+      return resume(at, current, attachment)
+    case 'paused':
+      refuseStranger(at, current, attachment)
+      // One that is decided waits for its own resume, which the lease would take for begun.
+      return isPending(at, current) ? pending(at, current, attachment) : ended(at, current, 'ended')
+    case 'uncertain':
+      return ended(at, current, 'uncertain')
+    default:
+      return ended(at, current, 'ended')
   }
 }
 
@@ -142,8 +161,13 @@ function newRun({ store }: AttachStore, attachment: Attachment, failed: RunRecor
   return { outcome: 'new', run, epoch, parent, recorded: null, instance: instance.key, settings, token: true }
 }
 
-function resume({ store, marks }: AttachStore, current: RunRecord, { instance, requesters }: Attachment): Attached {
-  const retake = mayHaveAgain({ store, marks }, current, instance)
+function resume(
+  { store, marks }: AttachStore,
+  current: RunRecord,
+  { instance, requesters, request }: Attachment,
+): Attached {
+  const own = isOwnLease(store, current, instance)
+  const retake = own && (request.settling === true || isUntouched({ store, marks }, current))
   if (!retake) refuseOtherHolder(store, current, instance)
   // The key stays the one that the run began with, so that a later attempt of its first workflow run finds it too.
   const key = current.instance?.key ?? instance.key
@@ -165,17 +189,16 @@ function resume({ store, marks }: AttachStore, current: RunRecord, { instance, r
   }
 }
 
-/** Whether the attempt that holds the lease asks again and has written nothing yet. */
-function mayHaveAgain(
-  { store, marks }: Pick<AttachStore, 'store' | 'marks'>,
-  { run }: RunRecord,
-  instance: Instance,
-): boolean {
-  const lease = store.lease(run)
-  if (lease?.holder.kind !== 'job') return false
-  const { workflowRunId, attempt } = lease.holder
-  if (workflowRunId !== instance.workflowRunId || attempt !== instance.attempt) return false
-  return marks.isUntouched(run, lease.epoch, store.head(`run/${run}`))
+/** Whether the attempt that asks is the one that holds the lease. */
+function isOwnLease(store: LedgerStore, { run }: RunRecord, instance: Instance): boolean {
+  const holder = store.lease(run)?.holder
+  if (holder?.kind !== 'job') return false
+  return holder.workflowRunId === instance.workflowRunId && holder.attempt === instance.attempt
+}
+
+/** Whether the holder of the lease has written nothing yet: the answer that gave it the lease may have been lost. */
+function isUntouched({ store, marks }: Pick<AttachStore, 'store' | 'marks'>, { run, epoch }: RunRecord): boolean {
+  return marks.isUntouched(run, epoch, store.head(`run/${run}`))
 }
 
 /**

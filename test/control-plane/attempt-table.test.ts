@@ -20,6 +20,7 @@ interface Place {
   sha?: string
   event?: string
   agentctlRun?: string | null
+  settling?: boolean
 }
 
 const ref = 'octo/app/.github/workflows/release.yml@refs/heads/main'
@@ -78,6 +79,7 @@ function attachAt(place: Place = {}, person = { id: 41, login: 'alice' }): Attac
         commit: { sha: claims.sha, head: claims.sha },
         agentctlRun,
         settings: {},
+        settling: place.settling,
       },
       instance: {
         key: canonical([701, workflowRunId, job, step, document]),
@@ -451,5 +453,55 @@ describe('a dispatched workflow run', () => {
     const other = attachAt(dispatch(run, { job: 'deploy' }))
     expect(other).toMatchObject({ outcome: 'new' })
     expect(other.run).not.toBe(run)
+  })
+})
+
+describe('the post step of an attempt', () => {
+  const post = (place: Place = {}) => attachAt({ ...place, settling: true })
+  const refusedPost = (place: Place = {}) => refusalOf({ ...place, settling: true })
+
+  it('begins no run', () => {
+    expect(refusedPost()).toEqual(refused(404, 'nothing_to_settle', /its main began none/))
+    attachAt()
+    expect(refusedPost()).toEqual(refused(404, 'nothing_to_settle', /its main began none/))
+    expect(store.runs().items).toEqual([])
+  })
+
+  it('takes the lease from its own main, which is fenced', () => {
+    const main = runThatIs('running')
+    const at = post()
+    expect(at).toMatchObject({ outcome: 'resume', run: main.run, epoch: 2, token: true })
+    expect(() => send(main, 1, startEffect(main.run))).toThrow(expect.objectContaining({ code: 'stale_epoch' }))
+    expect(post()).toMatchObject({ outcome: 'resume', epoch: 3 })
+  })
+
+  it('never takes it from a later attempt, another workflow run or another commit', () => {
+    runThatIs('running')
+    attachAt({ attempt: 2 })
+    expect(refusedPost()).toEqual(refused(409, 'lease_held', /gone on in attempt 2/))
+    expect(refusedPost({ attempt: 2, sha: 'b'.repeat(40) })).toEqual(refused(403, 'commit_mismatch', /start a new run/))
+    expect(refusedPost({ workflowRunId: 9002 })).toEqual(refused(404, 'nothing_to_settle', /./))
+  })
+
+  it('leaves what it settles to the next attempt', () => {
+    const { run } = runThatIs('running')
+    const at = post()
+    send(at, 1, { id: id(), type: 'lease.release' })
+    expect(store.lease(run)).toBeNull()
+    expect(attachAt({ attempt: 2 })).toMatchObject({ outcome: 'resume', run, epoch: 3 })
+  })
+
+  it('gets a token for a pause without its issue, and leaves a decided one to its resume', () => {
+    const { run } = runThatIs('pending')
+    expect(post()).toMatchObject({ outcome: 'pending', run, token: true, recorded: { issue: null } })
+    approve(run)
+    expect(post()).toMatchObject({ outcome: 'ended', run, token: false, recorded: { state: 'paused' } })
+    expect(store.outboxRows({ run }).filter(({ kind }) => kind === 'redispatch')).toMatchObject([{ state: 'due' }])
+  })
+
+  it.each(['succeeded', 'failed', 'denied', 'uncertain'] as const)('is told what is recorded of a %s run', state => {
+    const { run } = runThatIs(state)
+    expect(post()).toMatchObject({ run, token: false, recorded: { state } })
+    expect(store.byInstance(store.record(run)?.instance?.key ?? '')?.run).toBe(run)
   })
 })
