@@ -1,3 +1,4 @@
+import { compileHostRules, type HostRules } from './hosts.ts'
 import type { Policy } from './policy.ts'
 
 /** A policy's lists as sets, so that a decision costs the same under 20 rules as under 2,000. */
@@ -11,6 +12,8 @@ export interface CompiledPolicy {
   programs: ReadonlySet<string>
   /** Exact real paths that may run wherever they lie. */
   programFiles: ReadonlySet<string>
+  /** Hosts that may be reached, and suffixes whose subdomains may. */
+  hosts: HostRules
 }
 
 const compiledPolicies = new WeakMap<Policy, CompiledPolicy>()
@@ -27,6 +30,7 @@ export function compiledPolicy(policy: Policy): CompiledPolicy {
     environment: new Set(policy.environmentAllowlist),
     programs: new Set(policy.processAllowlist.filter(entry => !entry.includes('/'))),
     programFiles: new Set(policy.processAllowlist.filter(entry => entry.includes('/'))),
+    hosts: compileHostRules(policy.networkAllowlist),
   }
   compiledPolicies.set(policy, compiled)
   return compiled

@@ -13,7 +13,8 @@ export function normalizeHost(text: string): HostResult {
   const { hostname } = new URL(`http://${bare}/`)
   const host = hostname.endsWith('.') ? hostname.slice(0, -1) : hostname
   if (host === '' || host.split('.').includes('')) return { ok: false, message: `\`${text}\` has an empty label` }
-  return { ok: true, host }
+  const named = nameFault(host)
+  return named === null ? { ok: true, host } : { ok: false, message: `\`${text}\`: ${named}` }
 }
 
 /** Normal form of a host rule. */
@@ -36,6 +37,43 @@ export function hostRuleMatches(rule: string, host: string): boolean {
 export function hostRuleContains(outer: string, inner: string): boolean {
   if (outer === inner) return true
   return outer.startsWith('*.') && hostRuleMatches(outer, inner.startsWith('*.') ? inner.slice(2) : inner)
+}
+
+/** Host rules compiled for look-up: a host costs its own labels, however many rules there are. */
+export interface HostRules {
+  exact: ReadonlySet<string>
+  /** Suffixes without `*.`. */
+  suffixes: ReadonlySet<string>
+}
+
+/** Rules as documents write them; one that is no host rule allows nothing. */
+export function compileHostRules(rules: readonly string[]): HostRules {
+  const normal = rules.map(normalizeHostRule).flatMap(rule => (rule.ok ? [rule.host] : []))
+  return {
+    exact: new Set(normal.filter(rule => !rule.startsWith('*.'))),
+    suffixes: new Set(normal.filter(rule => rule.startsWith('*.')).map(rule => rule.slice(2))),
+  }
+}
+
+/** Whether any rule covers a host in normal form. */
+export function hostAllowed({ exact, suffixes }: HostRules, host: string): boolean {
+  if (exact.has(host)) return true
+  for (let dot = host.indexOf('.'); dot !== -1; dot = host.indexOf('.', dot + 1)) {
+    if (suffixes.has(host.slice(dot + 1))) return true
+  }
+  return false
+}
+
+/** The URL standard lets through characters and lengths that no host name has (RFC 1035, 2.3.4; `_` is in use). */
+function nameFault(host: string): string | null {
+  if (host.startsWith('[')) return null
+  if (host.length > 253) return 'a host name has at most 253 characters'
+  if (host.split('.').some(label => label.length > 63)) return 'a label of a host name has at most 63 characters'
+  for (const character of host) {
+    if (!'abcdefghijklmnopqrstuvwxyz0123456789-_.'.includes(character))
+      return 'a host name holds letters, digits, `-` and `_` only'
+  }
+  return null
 }
 
 function hostFault(text: string): string | null {

@@ -30,8 +30,35 @@ export {
   parseDuration,
   permissions,
 } from './floor.ts'
-export { hostRuleMatches, normalizeHost, normalizeHostRule } from './hosts.ts'
+export {
+  compileHostRules,
+  type HostRules,
+  hostAllowed,
+  hostRuleMatches,
+  normalizeHost,
+  normalizeHostRule,
+} from './hosts.ts'
 export { meetFloors } from './meet.ts'
+export { type Address, parseAddress } from './network/address.ts'
+export { type AddressClass, type Classified, classify } from './network/address-class.ts'
+export type { NetworkFact } from './network/fact.ts'
+export {
+  judgeAnswer,
+  judgeNetwork,
+  judgeTarget,
+  type NetworkRefusal,
+  type NetworkRules,
+  sortAddresses,
+} from './network/judge.ts'
+export {
+  bareHost,
+  originOfTarget,
+  parseTarget,
+  type Target,
+  type TargetFaultCause,
+  type TargetResult,
+  targetRemedies,
+} from './network/target.ts'
 export type { ApprovalMode, NetworkPolicy, NonInteractiveMode, Policy } from './policy.ts'
 export { type FloorResult, parseFloor } from './read-floor.ts'
 export { policyDefaults, policySchema, secretReferenceSchema, type WrittenPolicy, withDefaults } from './schema.ts'

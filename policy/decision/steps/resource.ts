@@ -1,9 +1,10 @@
 import type { Facts } from '../facts.ts'
 import { type Answer, allow, deny, type Question } from '../question.ts'
+import { networkResource } from './network-resource.ts'
 import { readResource, writeResource } from './path-resource.ts'
 import { processResource } from './process-resource.ts'
 
-/** Path, process and environment, judged by what runner/facts found on this host. A missing fact is a deny. */
+/** Path, process, environment and host, judged by what runner/facts found on this host. A missing fact is a deny. */
 export function resource(question: Question): Answer {
   const { facts, effect } = question
   const needed = neededFacts(question)
@@ -32,6 +33,7 @@ export function resource(question: Question): Answer {
   if (facts.kind === 'read') return readResource(question, facts.path)
   if (facts.kind === 'write') return writeResource(question, facts.path)
   if (facts.kind === 'process') return processResource(question, facts.process)
+  if (facts.kind === 'network') return networkResource(question, facts.network)
   return allow('resource', 'no_resource', effect.operation, 'runtime')
 }
 
@@ -45,15 +47,16 @@ function neededFacts(question: Question): Facts['kind'] | null {
     case 'internal_state':
       return 'none'
     case 'observe':
-      return readers.has(operation) || tool === 'filesystem.read'
-        ? 'read'
-        : question.facts.kind === 'read'
-          ? 'read'
-          : 'none'
+      if (readers.has(operation) || tool === 'filesystem.read') return 'read'
+      return question.facts.kind === 'read' || question.facts.kind === 'network' ? question.facts.kind : 'none'
     case 'workspace_mutate':
       return 'write'
     case 'process_execution':
       return 'process'
+    case 'external_mutate':
+    case 'remote_agent':
+    case 'model':
+      return 'network'
     default:
       return null
   }
