@@ -20,6 +20,7 @@ export function effectLines(expected: ExpectedEffect): Line[] {
       return [
         `  runs ${[expected.command, ...expected.args].map(word => JSON.stringify(word)).join(' ')} in ${expected.cwd}`,
         `    executable ${expected.realPath}, SHA-256 ${expected.executableSha256}`,
+        ...(expected.interpreters ?? []).map(({ path, sha256 }) => `    run by ${path}, SHA-256 ${sha256}`),
         ...Object.entries(expected.argvFiles).map(([file, sha256]) => `    file ${file}, SHA-256 ${sha256}`),
         ...(expected.environment.length === 0 ? [] : [`    environment ${expected.environment.join(', ')}`]),
       ]

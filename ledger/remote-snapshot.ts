@@ -115,6 +115,7 @@ const expectedEffect = z.discriminatedUnion('kind', [
     command: z.string(),
     realPath: z.string(),
     executableSha256: digestSchema,
+    interpreters: z.array(z.object({ path: z.string(), sha256: digestSchema })).exactOptional(),
     args: z.array(z.string()),
     cwd: z.string(),
     environment: z.array(z.string()),

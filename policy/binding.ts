@@ -2,7 +2,7 @@ import { type Digest, digest } from './canonical.ts'
 import type { JsonObject } from './json.ts'
 
 /**
- * The host facts that an approval is bound to, each under its own name, so that a change can be told by name: `executable`, `cwd`, `argv_files`, `environment`,
+ * The host facts that an approval is bound to, each under its own name, so that a change can be told by name: `executable`, `interpreter`, `cwd`, `argv_files`, `environment`,
  * `image`, `replaced_file`, `host_floor`. Values are digests or small records of digests.
  */
 export type Binding = JsonObject

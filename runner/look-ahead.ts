@@ -74,10 +74,11 @@ function filesOf({ host }: RunContext, facts: Facts): string[] {
   if (facts.kind === 'write' && facts.path.known) return [facts.path.absolute]
   if (facts.kind === 'read' && facts.path.known) return [path.resolve(root, facts.path.path)]
   if (facts.kind !== 'process' || !facts.process.known) return []
-  const program = facts.process.passed.some(({ untrusted }) => untrusted === 'writable_root')
-    ? [facts.process.realPath]
-    : []
-  return [...program, ...Object.keys(facts.process.argvFiles).map(file => path.resolve(root, file))]
+  const { realPath, passed, interpreters } = facts.process
+  const programs = [{ path: realPath, passed }, ...interpreters]
+    .filter(program => program.passed.some(({ untrusted }) => untrusted === 'writable_root'))
+    .map(program => program.path)
+  return [...programs, ...Object.keys(facts.process.argvFiles).map(file => path.resolve(root, file))]
 }
 
 /** A process may touch anything, a write its own file, or anything while that is not known. */

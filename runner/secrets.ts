@@ -5,8 +5,15 @@ import { ExecutorError } from './executor.ts'
 /** The secret values that a run can come to know, and the one redactor that keeps them out of everything public. */
 export interface Secrets {
   redactor: Redactor
-  /** Name of a reference's source and its value now, undefined where it is not set. Throws ExecutorError. */
-  read(reference: SecretReference): { source: string; value: string | undefined }
+  /** What a reference comes to now. Throws ExecutorError for a kind of reference that this runner does not read. */
+  read(reference: SecretReference): SecretValue
+}
+
+/** Name of a reference's source and its value; undefined where it is not set, or where `fault` says why it is not given. */
+export interface SecretValue {
+  source: string
+  value: string | undefined
+  fault?: 'empty' | 'short'
 }
 
 type Environment = { readonly [name: string]: string | undefined }
@@ -23,14 +30,14 @@ export function collectSecrets(plan: Plan, environment: Environment): Secrets {
   return { redactor, read: reference => readReference(reference, environment) }
 }
 
-function readReference(reference: SecretReference, environment: Environment) {
+function readReference(reference: SecretReference, environment: Environment): SecretValue {
   if (!('env' in reference))
     throw new ExecutorError(
       'unsupported_capability',
       `secrets from a ${'file' in reference ? 'file' : 'process'} are not supported by this runner; use {env: NAME}`,
     )
-  const value = environment[reference.env]
-  const refusal = value === undefined ? null : secretRefusal(value)
-  if (refusal !== null) throw new ExecutorError('secret_refused', `secret {env: ${reference.env}}: ${refusal}`)
-  return { source: reference.env, value }
+  const source = reference.env
+  const value = environment[source]
+  if (value === undefined || secretRefusal(value) === null) return { source, value }
+  return { source, value: undefined, fault: value === '' ? 'empty' : 'short' }
 }

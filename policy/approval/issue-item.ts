@@ -57,6 +57,9 @@ function expectedProcess(effect: Extract<ExpectedEffect, { kind: 'process' }>): 
     fenced([effect.command, ...effect.args].map(word => JSON.stringify(word)).join('\n'), 'json'),
     [
       `- Program file: ${code(effect.realPath, 60_000)}, SHA-256 ${code(effect.executableSha256)}`,
+      ...(effect.interpreters ?? []).map(
+        ({ path, sha256 }) => `- Run by: ${code(path, 60_000)}, SHA-256 ${code(sha256)}`,
+      ),
       `- In directory: ${code(effect.cwd, 60_000)}`,
       `- Variables: ${effect.environment.length === 0 ? 'none' : codeList(effect.environment, 10_000)}`,
       `- Limits: ${limits.length === 0 ? 'none named' : codeList(limits, 50)}`,

@@ -52,6 +52,8 @@ export type ExpectedEffect =
       command: string
       realPath: string
       executableSha256: Digest
+      /** What would load a script, outermost first; absent in records of versions that did not bind it. */
+      interpreters?: { path: string; sha256: Digest }[]
       args: string[]
       cwd: string
       environment: string[]

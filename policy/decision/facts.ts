@@ -1,4 +1,5 @@
 import type { Digest } from '../canonical.ts'
+import type { NetworkFact } from './network/fact.ts'
 
 /**
  * What is true on this host about one effect, found by runner/facts before anything is requested. A fact that could not
@@ -9,6 +10,7 @@ export type Facts =
   | { kind: 'read'; path: PathFact }
   | { kind: 'write'; path: WriteFact }
   | { kind: 'process'; process: ProcessFact }
+  | { kind: 'network'; network: NetworkFact }
 
 /** A fact that could not be established, and what stood in the way. */
 export interface Unknown {
@@ -41,6 +43,21 @@ export type WriteFact =
       before: { sha256: Digest; bytes: number; mode: number } | null
     }
 
+/** A place that leads to a program, and why its content could be replaced by others; empty where it could not. */
+export interface PassedPlace {
+  path: string
+  untrusted: '' | 'writable_root' | 'temporary' | 'others_writable'
+}
+
+/** A variable of a process: the name it is read from, and the digest of its value. */
+export interface VariableFact {
+  source: string
+  /** Null where there is no value to give: the source is not set unless `fault` says otherwise. */
+  sha256: Digest | null
+  /** Why a value that is set is not given: it is empty, or too short to be hidden in a log. */
+  fault?: 'empty' | 'short'
+}
+
 /** A host process: the real executable, and what its arguments name in the workspace. */
 export type ProcessFact =
   | Unknown
@@ -52,12 +69,13 @@ export type ProcessFact =
       /** Real path of the file that will run. */
       realPath: string
       sha256: Digest
-      /** Every path that resolution passed through, each with why it is not trusted; empty reasons for the trusted. */
-      passed: { path: string; untrusted: '' | 'writable_root' | 'temporary' | 'others_writable' }[]
+      /** Every path that resolution passed through. */
+      passed: PassedPlace[]
+      /** What would load a script, outermost first, by real path; empty for a binary. */
+      interpreters: { path: string; sha256: Digest; passed: PassedPlace[] }[]
       /** Canonical working directory, workspace-relative. */
       cwd: string
-      /** Workspace files that argv names, by workspace-relative path. */
+      /** Regular files of the workspace that argv names, by workspace-relative path. */
       argvFiles: { [path: string]: Digest }
-      /** Variable -> name it is read from and digest of its value; null digest where the source is not set. */
-      environment: { [name: string]: { source: string; sha256: Digest | null } }
+      environment: { [name: string]: VariableFact }
     }

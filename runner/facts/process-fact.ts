@@ -1,15 +1,18 @@
-import { closeSync, realpathSync, statSync } from 'node:fs'
+import { closeSync, statSync } from 'node:fs'
 import path from 'node:path'
 import { sha256 } from '../../policy/canonical.ts'
-import type { ProcessFact } from '../../policy/decision/facts.ts'
+import type { ProcessFact, VariableFact } from '../../policy/decision/facts.ts'
 import type { PlanCommand } from '../../policy/document/plan.ts'
-import { isWithin, shownPath } from './canonical-path.ts'
+import { argvFiles } from './argv-files.ts'
+import { shownPath } from './canonical-path.ts'
 import { digestOf } from './digest-cache.ts'
-import { closeDirectory, type Directory, openDirectory } from './directory.ts'
+import { closeDirectory, type Directory, isInPlace, openDirectory } from './directory.ts'
 import { type Executable, openExecutable } from './executable.ts'
-import { canonicalInWorkspace, openForReading } from './read-fact.ts'
+import { openCanonical } from './open-real.ts'
+import { trustJudge } from './program-places.ts'
+import { canonicalInWorkspace } from './read-fact.ts'
 import { UnknownFact, unknownOf } from './unknown.ts'
-import { type Workspace, writableRoots } from './workspace.ts'
+import type { Workspace } from './workspace.ts'
 
 /** A host process about to run, with its executable and working directory held open. The caller closes both. */
 export interface ProcessPlace {
@@ -21,8 +24,8 @@ export interface ProcessPlace {
 export interface ProcessSurroundings {
   temporaryDirectories: readonly string[]
   searchPath: readonly string[]
-  /** Value of a secret reference's source, undefined where it is not set. */
-  environment: { [name: string]: { source: string; value: string | undefined } }
+  /** By variable: the name it is read from and its value, undefined where there is none to give (`fault`: though it is set). */
+  environment: { [name: string]: { source: string; value: string | undefined; fault?: 'empty' | 'short' } }
 }
 
 /** Finds out what a command would run. Throws CommandFault where nothing can run; anything else unknown is in the fact. */
@@ -40,25 +43,32 @@ export function processFact(
   }
   let executable: Executable
   try {
-    executable = openExecutable(command.command, cwd.path, surroundings.searchPath)
+    executable = openExecutable(
+      command.command,
+      cwd.path,
+      surroundings.searchPath,
+      surroundings.environment['PATH']?.value,
+    )
   } catch (error) {
     closeDirectory(cwd)
     throw error
   }
   try {
+    const judged = trustJudge(workspace, surroundings.temporaryDirectories)
     const fact: ProcessFact & { known: true } = {
       known: true,
       command: command.command,
       basename: path.basename(command.command),
       realPath: executable.realPath,
       sha256: executable.sha256,
-      passed: judgePassed(workspace, executable.passed, surroundings.temporaryDirectories),
+      passed: judged(executable.passed),
+      interpreters: executable.interpreters.map(one => ({ ...one, passed: judged(one.passed) })),
       cwd: shownPath(workspace.root, cwd.path),
       argvFiles: argvFiles(workspace, cwd.path, command.args),
       environment: Object.fromEntries(
-        Object.entries(surroundings.environment).map(([name, { source, value }]) => [
+        Object.entries(surroundings.environment).map(([name, { source, value, fault }]): [string, VariableFact] => [
           name,
-          { source, sha256: value === undefined ? null : sha256(value) },
+          { source, sha256: value === undefined ? null : sha256(value), ...(fault !== undefined && { fault }) },
         ]),
       ),
     }
@@ -66,6 +76,34 @@ export function processFact(
   } catch (error) {
     closeProcessPlace({ executable, cwd })
     return { fact: unknownOf(error, command.command), place: null }
+  }
+}
+
+/**
+ * Whether what was decided about is still what would run: the program's descriptor still holds the bytes that were hashed,
+ * its interpreters are the same files, its working directory stands where it stood. Null where nothing changed.
+ */
+export function changedSince({ fact, executable, cwd }: ProcessPlace): { code: string; message: string } | null {
+  const again = (what: string, code: string) => ({
+    code,
+    message: `${what} was changed since it was checked; nothing ran, run the task again`,
+  })
+  if (digestOf(executable.fd) !== fact.sha256) return again(fact.realPath, 'executable_changed')
+  const replaced = executable.interpreters.find(({ path: place, sha256: digest }) => digestAt(place) !== digest)
+  if (replaced !== undefined) return again(`${replaced.path}, which runs ${fact.realPath},`, 'interpreter_changed')
+  return isInPlace(cwd) ? null : again(`the working directory ${fact.cwd}`, 'cwd_changed')
+}
+
+function digestAt(place: string): string | null {
+  try {
+    const fd = openCanonical(place)
+    try {
+      return digestOf(fd)
+    } finally {
+      closeSync(fd)
+    }
+  } catch {
+    return null
   }
 }
 
@@ -80,73 +118,4 @@ function openWorkingDirectory(workspace: Workspace, cwd: string): Directory {
   if (!statSync(real).isDirectory())
     throw new UnknownFact('not_directory', `${JSON.stringify(cwd)} is not a directory; name the directory to run in`)
   return openDirectory(real)
-}
-
-type Passed = (ProcessFact & { known: true })['passed']
-
-/** Why a place cannot be trusted to hold a program: somebody other than the machine's owner could have put it there. */
-function judgePassed(workspace: Workspace, passed: readonly string[], temporary: readonly string[]): Passed {
-  const roots = writableRoots(workspace).flatMap(({ lexical, real }) => (real === null ? [lexical] : [lexical, real]))
-  const temporaries = ['/tmp', ...temporary].flatMap(directory => [path.resolve(directory), realOr(directory)])
-  const open = new Map<string, boolean>()
-  return passed.map(place => {
-    const places = [place, realOr(place)]
-    const isBelow = (directories: readonly string[]) =>
-      places.some(one => directories.some(directory => isWithin(directory, one)))
-    if (isBelow(roots)) return { path: place, untrusted: 'writable_root' }
-    if (isBelow(temporaries)) return { path: place, untrusted: 'temporary' }
-    const isOpen = places.some(one => parentsOf(one).some(directory => othersMayWrite(directory, open)))
-    return { path: place, untrusted: isOpen ? 'others_writable' : '' }
-  })
-}
-
-function parentsOf(place: string): string[] {
-  const parents: string[] = []
-  for (let current = path.dirname(place); ; current = path.dirname(current)) {
-    parents.push(current)
-    if (path.dirname(current) === current) return parents
-  }
-}
-
-/** By mode bits: access(2) would say yes to root for everything. An unreadable directory counts as writable. */
-function othersMayWrite(directory: string, known: Map<string, boolean>): boolean {
-  const before = known.get(directory)
-  if (before !== undefined) return before
-  let mayWrite = true
-  try {
-    mayWrite = (statSync(directory).mode & 0o002) !== 0
-  } catch {
-    // As said above.
-  }
-  known.set(directory, mayWrite)
-  return mayWrite
-}
-
-/** Digests of the workspace's regular files that arguments name, as a whole or after a `=`. */
-function argvFiles(workspace: Workspace, cwd: string, args: readonly string[]): { [path: string]: string } {
-  const files = new Map<string, string>()
-  const candidates = args.flatMap(arg => (arg.includes('=') ? [arg, arg.slice(arg.indexOf('=') + 1)] : [arg]))
-  for (const candidate of candidates) {
-    try {
-      // A `..` inside an argument is the program's own business; its canonical place is what counts here.
-      const file = openForReading(workspace, path.resolve(cwd, candidate))
-      try {
-        files.set(file.fact.path, digestOf(file.fd))
-      } finally {
-        closeSync(file.fd)
-      }
-    } catch {
-      // Names no file of the workspace: an ordinary argument.
-    }
-  }
-  // A file may be called `__proto__`, which an assignment would lose.
-  return Object.fromEntries(files)
-}
-
-function realOr(place: string): string {
-  try {
-    return realpathSync.native(place)
-  } catch {
-    return path.resolve(place)
-  }
 }

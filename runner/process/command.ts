@@ -1,6 +1,4 @@
-import { digest } from '../../policy/canonical.ts'
 import type { PlanCommand } from '../../policy/document/plan.ts'
-import type { Json } from '../../policy/json.ts'
 import { type ExecutionRequest, ExecutorError } from '../executor.ts'
 
 /** The command of a host process action. Throws ExecutorError. */
@@ -47,10 +45,4 @@ export function limitsOf(request: ExecutionRequest, command: PlanCommand): { [na
     stderrLimitBytes: command.stderrLimitBytes,
     combinedOutputLimitBytes: command.combinedOutputLimitBytes,
   }
-}
-
-/** Digests by file; of very many files, the digest of those. */
-export function boundFiles(files: { [path: string]: string }): Json {
-  const many = 200
-  return Object.keys(files).length <= many ? files : { sha256: digest(files) }
 }

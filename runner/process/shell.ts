@@ -9,13 +9,13 @@ import {
   ExecutorError,
   type Prepared,
 } from '../executor.ts'
-import { digestOf } from '../facts/digest-cache.ts'
 import { CommandFault } from '../facts/executable.ts'
-import { closeProcessPlace, type ProcessPlace, processFact } from '../facts/process-fact.ts'
+import { processBinding } from '../facts/process-binding.ts'
+import { changedSince, closeProcessPlace, type ProcessPlace, processFact } from '../facts/process-fact.ts'
 import type { Host } from '../host.ts'
 import type { StreamName } from './capture.ts'
 import { collectArtifacts, listArtifacts } from './collect-artifacts.ts'
-import { boundFiles, checkArguments, commandOf, limitsOf, timeoutOf } from './command.ts'
+import { checkArguments, commandOf, limitsOf, timeoutOf } from './command.ts'
 import { runHostProcess } from './host-process.ts'
 import { resultOfEnd } from './process-result.ts'
 
@@ -95,17 +95,13 @@ function preparedProcess(
   let open = true
   return {
     facts: { kind: 'process', process: fact },
-    binding: {
-      executable: { path: fact.realPath, sha256: fact.sha256 },
-      cwd: fact.cwd,
-      argv_files: boundFiles(fact.argvFiles),
-      environment: fact.environment,
-    },
+    binding: processBinding(fact),
     expected: {
       kind: 'process',
       command: command.command,
       realPath: fact.realPath,
       executableSha256: fact.sha256,
+      interpreters: fact.interpreters.map(({ path, sha256 }) => ({ path, sha256 })),
       args: command.args,
       cwd: fact.cwd,
       environment: Object.keys(command.env),
@@ -115,7 +111,8 @@ function preparedProcess(
     predictability: 'none',
     unchanged: null,
     start(signal) {
-      if (digestOf(place.executable.fd) !== fact.sha256) return settled(changedProgram(fact.realPath))
+      const changed = changedSince(place)
+      if (changed !== null) return settled({ kind: 'failed', ...changed, output: null, retrySafe: true })
       const before = command.artifacts.length > 0 ? listArtifacts(host.workspace, command.artifacts) : new Map()
       const live = liveOutput(host, request.task.id)
       const running = runHostProcess({
@@ -159,12 +156,6 @@ function preparedProcess(
       open = false
     },
   }
-}
-
-/** Written in place since it was hashed: what was decided about is not there any more. */
-function changedProgram(realPath: string): EffectResult {
-  const message = `${realPath} was changed since it was checked; nothing ran, run the task again`
-  return { kind: 'failed', code: 'executable_changed', message, output: null, retrySafe: true }
 }
 
 function isRetrySafe({ task }: ExecutionRequest): boolean {

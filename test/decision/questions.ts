@@ -64,6 +64,7 @@ export function processFacts(change: object = {}): Facts {
       realPath: '/usr/bin/git',
       sha256: 'a'.repeat(64),
       passed: [{ path: '/usr/bin/git', untrusted: '' }],
+      interpreters: [],
       cwd: '.',
       argvFiles: {},
       environment: {},

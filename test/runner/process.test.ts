@@ -150,7 +150,8 @@ describe('nothing is requested where nothing can run', () => {
     const outcome = await run(sh('true', { env: { TOKEN: { env: 'TOKEN' } } }), {
       ports: { environment: { TOKEN: 'abc' } },
     })
-    expect(codeOf(outcome)).toBe('secret_refused')
+    expect(outcome.state).toBe('denied')
+    expect(effectOf(outcome).decision.steps.at(-1)).toMatchObject({ rule: 'secret_refused' })
   })
 })
 

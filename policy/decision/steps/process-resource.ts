@@ -1,6 +1,6 @@
-import type { ProcessFact } from '../facts.ts'
+import type { PassedPlace, ProcessFact } from '../facts.ts'
 import { type Answer, allow, deny, originOf, type Question, remedyFor } from '../question.ts'
-import { isReservedVariable } from '../reserved-variables.ts'
+import { refusedVariable } from './environment-resource.ts'
 import { unknownFact } from './path-resource.ts'
 
 type KnownProcess = ProcessFact & { known: true }
@@ -14,7 +14,12 @@ const places = {
 /** The executable by name or by exact real path, the places that lead to it, and each variable that it would get. */
 export function processResource(question: Question, fact: ProcessFact): Answer {
   if (!fact.known) return unknownFact(fact, commandOf(question))
-  return refusedProgram(question, fact) ?? refusedVariable(question, fact) ?? allowed(question, fact)
+  return (
+    refusedProgram(question, fact) ??
+    refusedInterpreter(question, fact) ??
+    refusedVariable(question, fact.environment) ??
+    allowed(question, fact)
+  )
 }
 
 function allowed(question: Question, fact: KnownProcess): Answer {
@@ -30,47 +35,31 @@ function refusedProgram(question: Question, fact: KnownProcess): Answer | null {
     const detail = `neither \`${fact.basename}\` nor ${fact.realPath} is on the list`
     return deny('resource', 'processAllowlist', fact.command, origin, detail, remedy)
   }
-  // Inside a container or a cell the image's digest says what the file is; a host place says nothing about it.
-  if (question.effect.isolation !== 'process') return null
-  if (fact.passed.length === 0) {
-    const detail = 'the places that lead to the file are not known'
-    return deny(
-      'resource',
-      'missing_facts',
-      fact.command,
-      'runtime',
-      detail,
-      'report this: the runner must establish them',
-    )
-  }
-  const untrusted = fact.passed.find(place => place.untrusted !== '')
-  if (untrusted === undefined || untrusted.untrusted === '') return null
-  const detail = `${untrusted.path} ${places[untrusted.untrusted] ?? 'is not trusted'}, where its content could be replaced`
-  const remedy = remedyFor(question, 'processAllowlist', `add the exact file \`${fact.realPath}\``)
-  return deny('resource', 'untrusted_program', fact.command, 'runtime', detail, remedy)
+  return refusedPlace(question, fact.command, fact.realPath, fact.passed)
 }
 
-function refusedVariable(question: Question, fact: KnownProcess): Answer | null {
-  const { environment } = question.compiled
-  const origin = originOf(question, 'environmentAllowlist')
-  for (const [variable, { source, sha256 }] of Object.entries(fact.environment)) {
-    if (question.effect.isolation !== 'process' && isReservedVariable(variable)) {
-      const remedy = 'give the value under another name'
-      return deny('resource', 'reserved_variable', variable, 'runtime', 'a container never gets this variable', remedy)
-    }
-    for (const name of [variable, source]) {
-      if (environment.has(name)) continue
-      const detail =
-        name === variable ? 'the variable may not be set' : `it would be read from \`${name}\`, which may not be read`
-      const remedy = remedyFor(question, 'environmentAllowlist', `add \`${name}\``)
-      return deny('resource', 'environmentAllowlist', variable, origin, detail, remedy)
-    }
-    if (sha256 === null) {
-      const detail = `\`${source}\` is not set on this host`
-      return deny('resource', 'missing_variable', variable, 'runtime', detail, `set \`${source}\` for the job`)
-    }
+/** An entry that names a script says nothing about what runs it: that must be trusted by its place, or be an entry too. */
+function refusedInterpreter(question: Question, fact: KnownProcess): Answer | null {
+  for (const { path, passed } of fact.interpreters) {
+    if (question.compiled.programFiles.has(path)) continue
+    const refusal = refusedPlace(question, fact.command, path, passed)
+    if (refusal !== null) return refusal
   }
   return null
+}
+
+function refusedPlace(question: Question, command: string, file: string, passed: PassedPlace[]): Answer | null {
+  // Inside a container or a cell the image's digest says what the file is; a host place says nothing about it.
+  if (question.effect.isolation !== 'process') return null
+  if (passed.length === 0) {
+    const detail = 'the places that lead to the file are not known'
+    return deny('resource', 'missing_facts', command, 'runtime', detail, 'report this: the runner must establish them')
+  }
+  const untrusted = passed.find(place => place.untrusted !== '')
+  if (untrusted === undefined || untrusted.untrusted === '') return null
+  const detail = `${untrusted.path} ${places[untrusted.untrusted] ?? 'is not trusted'}, where its content could be replaced`
+  const remedy = remedyFor(question, 'processAllowlist', `add the exact file \`${file}\``)
+  return deny('resource', 'untrusted_program', command, 'runtime', detail, remedy)
 }
 
 function commandOf(question: Question): string {
