@@ -27,7 +27,7 @@ export const secretLengthMin = 4
 export function createRedactor(secrets: readonly string[]): Redactor {
   const patterns = patternsOf(secrets.filter(secret => secretRefusal(secret) === null))
   const matcher = textMatcher(patterns)
-  const mask = maskFor(patterns)
+  const mask = maskFor([...patterns.texts, ...patterns.base64])
   const text = (value: string) => matcher.replace(value, mask)
   return {
     text,

@@ -3,10 +3,10 @@ export const base64Url = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz01
 
 /**
  * What base64 text shows of these bytes wherever they stand in it: for each of the three alignments the characters that
- * the bytes alone determine, and for bytes encoded by themselves the whole text, with and without padding, and its lines
- * where an encoder wraps them.
+ * the bytes alone determine, and for bytes encoded by themselves the whole text, with and without padding, and the lines
+ * that an encoder breaks it into, which may be printed one by one.
  */
-export function base64Cores(bytes: Uint8Array, alphabet: string): string[] {
+export function base64Forms(bytes: Uint8Array, alphabet: string): string[] {
   const whole = encode(bytes, alphabet)
   const padding = '='.repeat((4 - (whole.length % 4)) % 4)
   const cores = [0, 1, 2].map(offset => core(bytes, offset, alphabet))

@@ -1,8 +1,11 @@
+import type { Patterns } from './patterns.ts'
+import { wrappedMatcher } from './wrapped.ts'
+
 /** Half-open ranges of a text, ascending, not touching each other. */
 export type Range = [start: number, end: number]
 
 export interface TextMatcher {
-  /** Length of the longest pattern, in UTF-16 code units; 0 without patterns. */
+  /** Length of the longest stretch that one match covers, in UTF-16 code units; 0 without patterns. */
   longest: number
   /** Every stretch of the text that patterns cover. */
   ranges(text: string): Range[]
@@ -15,34 +18,24 @@ const tableBits = 15
  * Finds many patterns in one pass: a table over the first four code units of each pattern tells for nearly every position
  * at once that nothing begins there. All patterns have four code units or more.
  */
-export function textMatcher(patterns: readonly string[]): TextMatcher {
+export function textMatcher({ texts, base64 }: Patterns): TextMatcher {
+  const patterns = [...texts, ...base64]
   const heads = new Uint8Array(1 << tableBits)
-  const byHead = new Map<string, string[]>()
-  for (const pattern of patterns) {
-    heads[headAt(pattern, 0)] = 1
-    const head = pattern.slice(0, 4)
-    byHead.set(head, [...(byHead.get(head) ?? []), pattern])
-  }
-  for (const list of byHead.values()) list.sort((left, right) => right.length - left.length)
-  const longest = patterns.reduce((length, pattern) => Math.max(length, pattern.length), 0)
+  for (const pattern of patterns) heads[headAt(pattern, 0)] = 1
+  const byHead = byHeads(patterns)
+  const wrapped = wrappedMatcher(base64)
+  const longest = patterns.reduce((length, pattern) => Math.max(length, pattern.length), wrapped.longest)
 
   function ranges(text: string): Range[] {
     const found: Range[] = []
     if (longest === 0) return found
-    let current: Range | null = null
     for (let at = 0; at + 4 <= text.length; at++) {
       if (heads[headAt(text, at)] === 0) continue
       const pattern = byHead.get(text.slice(at, at + 4))?.find(one => text.startsWith(one, at))
-      if (pattern === undefined) continue
-      const end = at + pattern.length
-      if (current !== null && at <= current[1]) {
-        current[1] = Math.max(current[1], end)
-        continue
-      }
-      current = [at, end]
-      found.push(current)
+      if (pattern !== undefined) add(found, at, at + pattern.length)
     }
-    return found
+    const across = wrapped.ranges(text)
+    return across.length === 0 ? found : merged([...found, ...across])
   }
 
   function replace(text: string, mask: string): string {
@@ -58,6 +51,31 @@ export function textMatcher(patterns: readonly string[]): TextMatcher {
   }
 
   return { longest, ranges, replace }
+}
+
+/** Patterns by their first four code units, the longest first. */
+export function byHeads(patterns: readonly string[]): Map<string, string[]> {
+  const heads = new Map<string, string[]>()
+  for (const pattern of patterns) {
+    const list = heads.get(pattern.slice(0, 4))
+    if (list === undefined) heads.set(pattern.slice(0, 4), [pattern])
+    else list.push(pattern)
+  }
+  for (const list of heads.values()) list.sort((left, right) => right.length - left.length)
+  return heads
+}
+
+function merged(ranges: Range[]): Range[] {
+  const result: Range[] = []
+  for (const [start, end] of ranges.sort((left, right) => left[0] - right[0])) add(result, start, end)
+  return result
+}
+
+/** Appends a range that begins no earlier than those before it; one that touches the last is joined to it. */
+function add(ranges: Range[], start: number, end: number): void {
+  const last = ranges.at(-1)
+  if (last !== undefined && start <= last[1]) last[1] = Math.max(last[1], end)
+  else ranges.push([start, end])
 }
 
 function headAt(text: string, at: number): number {

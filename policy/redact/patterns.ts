@@ -1,34 +1,41 @@
-import { base64, base64Cores, base64Url } from './base64.ts'
+import { base64, base64Forms, base64Url } from './base64.ts'
 
 /** Fewer characters than this are no pattern: they would match by chance. */
 const patternLengthMin = 4
 
+/** Every text that gives secrets away. */
+export interface Patterns {
+  /** The secrets themselves, and as URLs and JSON carry them. */
+  texts: string[]
+  /** In base64, which encoders break into lines. */
+  base64: string[]
+}
+
 /** Every text that gives a secret away: itself, its lines, and each of them in the encodings that logs carry. */
-export function patternsOf(secrets: readonly string[]): string[] {
-  const patterns = new Set<string>()
+export function patternsOf(secrets: readonly string[]): Patterns {
+  const texts = new Set<string>()
+  const base64Texts = new Set<string>()
   for (const secret of secrets) {
     for (const part of partsOf(secret)) {
-      for (const form of formsOf(part)) if (form.length >= patternLengthMin) patterns.add(form)
+      const bytes = new TextEncoder().encode(part)
+      for (const form of [part, ...percentForms(bytes), ...jsonForms(part)]) texts.add(form)
+      for (const form of [...base64Forms(bytes, base64), ...base64Forms(bytes, base64Url)]) {
+        base64Texts.add(form)
+        // As a URL and as JSON of some encoders carry it.
+        texts.add(encodeURIComponent(form))
+        texts.add(lowerEscapes(encodeURIComponent(form)))
+        texts.add(form.replaceAll('/', '\\/'))
+      }
     }
   }
-  return [...patterns]
+  const isPattern = (form: string) => form.length >= patternLengthMin
+  return { texts: [...texts].filter(isPattern), base64: [...base64Texts].filter(isPattern) }
 }
 
 function partsOf(secret: string): string[] {
   const lines = secret.split(/\r\n|\n|\r/)
   const parts = lines.length === 1 ? [secret] : [secret, ...lines]
   return [...new Set(parts.flatMap(part => [part, part.trim()]))].filter(part => part.length >= patternLengthMin)
-}
-
-function formsOf(text: string): string[] {
-  const bytes = new TextEncoder().encode(text)
-  return [
-    text,
-    ...base64Cores(bytes, base64),
-    ...base64Cores(bytes, base64Url),
-    ...percentForms(bytes),
-    ...jsonForms(text),
-  ]
 }
 
 const unreserved = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_.~'
@@ -63,16 +70,25 @@ function lowerEscapes(encoded: string): string {
   return encoded.replaceAll(/%[0-9A-F]{2}/g, escaped => escaped.toLowerCase())
 }
 
-/** As JSON.stringify writes it, with non-ASCII or HTML characters escaped as other encoders do, and JSON within JSON. */
+/** As JSON.stringify writes it, as encoders do that escape more, each with `/` escaped too, and JSON within JSON. */
 function jsonForms(text: string): string[] {
   const plain = JSON.stringify(text).slice(1, -1)
-  const slashes = plain.replaceAll('/', '\\/')
   const html = plain.replaceAll(/[<>&\u2028\u2029]/g, unicodeEscape)
   const ascii = plain.replaceAll(/[\u007f-\uffff]/g, unicodeEscape)
-  const upper = plain.replaceAll(/[\u007f-\uffff]/g, character =>
-    unicodeEscape(character).replaceAll(/[a-f]/g, hex => hex.toUpperCase()),
-  )
-  return [plain, slashes, html, ascii, upper, JSON.stringify(plain).slice(1, -1)]
+  const both = html.replaceAll(/[\u007f-\uffff]/g, unicodeEscape)
+  const careful = text.replaceAll(/[\0-\x1f"&'+<>`\\\u007f-\uffff]/g, character => escapeCarefully(character))
+  const forms = [plain, html, ascii, both, careful].flatMap(form => [form, upperEscapes(form)])
+  return [...forms.flatMap(form => [form, form.replaceAll('/', '\\/')]), JSON.stringify(plain).slice(1, -1)]
+}
+
+/** What .NET's encoder leaves short, and `\uXXXX` for everything that HTML could take for syntax. */
+function escapeCarefully(character: string): string {
+  const short = /[\b\t\n\f\r\\]/.test(character) ? JSON.stringify(character).slice(1, -1) : null
+  return short ?? unicodeEscape(character)
+}
+
+function upperEscapes(escaped: string): string {
+  return escaped.replaceAll(/\\u[0-9a-f]{4}/g, code => `\\u${code.slice(2).toUpperCase()}`)
 }
 
 function unicodeEscape(character: string): string {

@@ -1,0 +1,188 @@
+import fc from 'fast-check'
+import { describe, expect, it, test } from 'vitest'
+import { createRedactor } from '../../policy/redact.ts'
+import { decoded, secret, streamed } from './secrets.ts'
+
+const unicode = (character: string) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`
+const upper = (text: string) => text.replaceAll(/\\u[0-9a-f]{4}/g, code => `\\u${code.slice(2).toUpperCase()}`)
+const json = (text: string) => JSON.stringify(text).slice(1, -1)
+const ascii = (text: string) => json(text).replaceAll(/[\u007f-\uffff]/g, unicode)
+
+/** Each encoding as the program writes it that people use. */
+const encodings: { [name: string]: (secret: string) => string } = {
+  'as it is': text => text,
+  'base64, padded': text => Buffer.from(text).toString('base64'),
+  'base64, not padded': text => Buffer.from(text).toString('base64').replaceAll('=', ''),
+  'base64 for URLs': text => Buffer.from(text).toString('base64url'),
+  'base64 for URLs, padded': text => Buffer.from(text).toString('base64').replaceAll('+', '-').replaceAll('/', '_'),
+  'base64 in a URL': text => encodeURIComponent(Buffer.from(text).toString('base64')),
+  encodeURIComponent: text => encodeURIComponent(text.toWellFormed()),
+  'lower-case hex': text => encodeURIComponent(text.toWellFormed()).replaceAll(/%../g, code => code.toLowerCase()),
+  'a form': text => new URLSearchParams({ v: text }).toString().slice(2),
+  'JSON.stringify': json,
+  'JSON of Python and of PHP': text => ascii(text),
+  'JSON of PHP': text => ascii(text).replaceAll('/', '\\/'),
+  'JSON of Java': text => upper(ascii(text)),
+  'JSON of Go': text => json(text).replaceAll(/[<>&\u2028\u2029]/g, unicode),
+  'JSON of .NET': text =>
+    upper(
+      text.replaceAll(/[\0-\x1f"&'+<>`\\\u007f-\uffff]/g, character =>
+        /[\b\t\n\f\r\\]/.test(character) ? json(character) : unicode(character),
+      ),
+    ),
+  'JSON in JSON': text => json(json(text)),
+}
+
+describe('case 33: no secret of four characters or more survives', () => {
+  it.each(Object.keys(encodings))('%s: whole, under any chunking, twice, as value and as key', name => {
+    const encode = encodings[name] ?? String
+    fc.assert(
+      fc.property(
+        secret,
+        fc.string(),
+        fc.string(),
+        fc.array(fc.nat(), { maxLength: 12 }),
+        (value, before, after, cuts) => {
+          const encoded = encode(value)
+          const redactor = createRedactor([value])
+          const text = (before + encoded + after).repeat(30) + encoded
+          const shown = redactor.text(text)
+          expect(shown).not.toContain(encoded)
+          expect(redactor.text(shown)).toBe(shown)
+          expect(streamed(redactor, text, cuts)).toBe(redactor.text(decoded(text)))
+          const value1 = redactor.json({ [text]: [text, { [encoded]: text }] })
+          expect(JSON.stringify(value1)).not.toContain(json(encoded))
+          expect(redactor.json(value1)).toEqual(value1)
+        },
+      ),
+      { numRuns: 150 },
+    )
+  })
+
+  const alphabets = ['base64', 'base64url'] as const
+  it.each(alphabets)('%s of a longer text: at each alignment, wrapped anywhere, under any chunking', alphabet => {
+    const layout = fc.record({
+      before: fc.nat(200),
+      after: fc.nat(90),
+      width: fc.constantFrom(76, 64, 60, 20),
+      end: fc.constantFrom('\n', '\r\n', '\n    ', '\\n', '\\r\\n'),
+    })
+    fc.assert(
+      fc.property(
+        secret,
+        layout,
+        fc.array(fc.nat(), { maxLength: 12 }),
+        (value, { before, after, width, end }, cuts) => {
+          const bytes = Buffer.byteLength(value)
+          const whole = Buffer.from(`${'.'.repeat(before)}${value}${'.'.repeat(after)}`).toString(alphabet)
+          // The characters that the secret alone determines.
+          const own = whole.slice(Math.ceil((before * 8) / 6), Math.floor(((before + bytes) * 8) / 6))
+          const text = (whole.match(new RegExp(`.{1,${width}}`, 'g')) ?? []).join(end)
+          const redactor = createRedactor([value])
+          const shown = redactor.text(text)
+          expect(shown.replaceAll(end, '')).not.toContain(own)
+          expect(redactor.text(shown)).toBe(shown)
+          expect(streamed(redactor, text, cuts)).toBe(shown)
+        },
+      ),
+      { numRuns: 300 },
+    )
+  })
+
+  test('a multi-line secret: each of its lines, alone and encoded, and the whole in wrapped base64', () => {
+    const lines = [
+      '-----BEGIN KEY-----',
+      'MIIEvQIBADANBgkq',
+      'hkiG9w0BAQEFAASC',
+      '  indented line',
+      '-----END KEY-----',
+    ]
+    for (const end of ['\n', '\r\n', '\r']) {
+      const redactor = createRedactor([lines.join(end)])
+      for (const line of lines) {
+        const own = line.trim()
+        for (const text of [own, `> ${own}`, Buffer.from(own).toString('base64'), encodeURIComponent(own)])
+          expect(redactor.text(text), text).not.toContain(text.startsWith('> ') ? own : text)
+      }
+      const wrapped = Buffer.from(`key: ${lines.join(end)}\n`)
+        .toString('base64')
+        .replaceAll(/.{76}/g, '$&\n')
+      const left = redactor.text(wrapped).replaceAll(/\*|\n/g, '')
+      expect(Buffer.from(left, 'base64').toString('latin1')).not.toMatch(/BEGIN|MIIE|hkiG|indented|END/)
+    }
+  })
+
+  test('at every split of the bytes in two', () => {
+    const value = 'pässword/with+all "of it"\\'
+    const redactor = createRedactor([value])
+    for (const encode of Object.values(encodings)) {
+      const text = Buffer.from(`x=${encode(value)};\n`)
+      for (let cut = 0; cut <= text.length; cut++) expect(streamed(redactor, text, [cut])).toBe('x=***;\n')
+    }
+  })
+
+  test('in indented narrow lines of base64 that come in small pieces', () => {
+    const value = 'correcthorsebatterystaple'.repeat(16)
+    const redactor = createRedactor([value])
+    const wrapped = Buffer.from(value).toString('base64').replaceAll(/.{17}/g, '$&\\r\\n        ')
+    for (let before = 0; before < 40; before++) {
+      const text = `${'-'.repeat(before * 37)} ${wrapped}`
+      const cuts = Array.from({ length: text.length / 10 }, (_, index) => index * 10)
+      expect(streamed(redactor, text, cuts)).toBe(`${'-'.repeat(before * 37)} ***`)
+    }
+  })
+
+  test('beside bytes that are no UTF-8', () => {
+    const redactor = createRedactor(['correct horse'])
+    const noise = Buffer.from([0xff, 0xfe, 0xe2, 0x82])
+    for (const end of [0, 1, 2, 3, 4]) {
+      const shown = streamed(
+        redactor,
+        Buffer.concat([noise.subarray(0, end), Buffer.from('correct horse'), noise]),
+        [7],
+      )
+      expect(shown).not.toContain('correct')
+      expect(shown).toContain('***')
+    }
+  })
+
+  test.each(['', 'a', 'abc', '€uö'])('a value under four characters, %j, is refused and shreds nothing', value => {
+    expect(createRedactor([value]).text('a cab, an abc, €uö')).toBe('a cab, an abc, €uö')
+  })
+})
+
+describe('keys that name a secret are blanked', () => {
+  const redactor = createRedactor([])
+  test.each([
+    'authorization',
+    'Authorization',
+    'api_key',
+    'api-key',
+    'apiKey',
+    'APIKEY',
+    'token',
+    'secret',
+    'PASSWORD',
+  ])('%s', key => {
+    expect(redactor.json({ [key]: 'x', deep: [{ [key]: { a: 1 } }] })).toEqual({
+      [key]: '***',
+      deep: [{ [key]: '***' }],
+    })
+  })
+  test.each(['tokens', 'secretary', 'author', 'max_token', 'key'])('%s is not', key => {
+    expect(redactor.json({ [key]: 'x' })).toEqual({ [key]: 'x' })
+  })
+})
+
+it('is idempotent for many secrets at once, whichever of them overlap', () => {
+  const close = fc.string({ unit: fc.constantFrom('a', 'b', '*', '#'), minLength: 4, maxLength: 9 })
+  fc.assert(
+    fc.property(fc.array(close, { minLength: 1, maxLength: 6 }), fc.array(close), (values, parts) => {
+      const redactor = createRedactor(values)
+      const shown = redactor.text(parts.join(''))
+      for (const value of values) expect(shown).not.toContain(value)
+      expect(redactor.text(shown)).toBe(shown)
+    }),
+    { numRuns: 500 },
+  )
+})
