@@ -54,8 +54,8 @@ const shakeOwn: Plugin = {
 // CommonJS parts of the bundle call `require`, which an ES module has to make for itself.
 const banner = "import{createRequire as makeRequire}from'node:module';const require=makeRequire(import.meta.url);"
 
-/** What dist/ holds: the Action's entry and the command line's. */
-export const entries = { index: 'action/main.ts', cli: 'cli/main.ts' }
+/** What dist/ holds: the Action's two entries and the command line's. */
+export const entries = { index: 'action/main.ts', post: 'action/post.ts', cli: 'cli/main.ts' }
 
 /** Builds into a directory; answers what went into each file. */
 export async function bundle(outdir: string, entryPoints: Record<string, string> = entries): Promise<Metafile> {

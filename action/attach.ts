@@ -16,6 +16,9 @@ export interface TokenSource {
   audience: string
 }
 
+/** What a post step is told whose main began no run. */
+export const nothingToSettle = 'nothing_to_settle'
+
 /** Who this job is (04, the instance), what it would run, and what it asks for about approvals. */
 export function attachRequest(inputs: Inputs, job: Job, document: string, commit: Commit): AttachRequest {
   return {
@@ -34,7 +37,7 @@ export function attachRequest(inputs: Inputs, job: Job, document: string, commit
 /**
  * Exchanges an OIDC token for this instance's run (POST /v1/attach). Every try brings a fresh token, since each counts
  * once. Throws LedgerError: lease_held names the holder, unreachable says that nothing was lost; ActionError
- * (exit 2) where inputs and floor leave nobody to decide.
+ * (exit 2) where inputs and floor leave nobody to decide, `nothing_to_settle` where a post step's main began no run.
  */
 export async function attach(context: CallContext, source: TokenSource, request: AttachRequest): Promise<AttachAnswer> {
   const doing = 'attaching to the control plane'
@@ -59,6 +62,7 @@ export async function attach(context: CallContext, source: TokenSource, request:
 /** What the step asks for and the floor does not allow is a fault of the inputs, as it is without a control plane. */
 function refused(doing: string, { code, title, detail = title }: z.infer<typeof problemSchema>): Error {
   if (code === 'settings_refused') return new ActionError('invalid_input', detail)
+  if (code === nothingToSettle) return new ActionError(code, detail)
   return new LedgerError('invalid', `${doing}: ${detail}`)
 }
 

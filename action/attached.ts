@@ -11,7 +11,7 @@ import { attach, attachRequest, type TokenSource } from './attach.ts'
 import { warnOfLocalChanges } from './checkout.ts'
 import type { ActionContext } from './context.ts'
 import { type LoadedDocument, loadDocument } from './document.ts'
-import { describeFailure } from './failure.ts'
+import { describeFailure, exits } from './failure.ts'
 import { checkRepository, effectiveFloor, type HostFloor, readInputFloor, tightened } from './floor.ts'
 import { type Outcome, recordedOutcome, statusOf } from './outcome.ts'
 import { openApprovalIssue } from './pause.ts'
@@ -41,7 +41,9 @@ export async function runAttached(context: ActionContext, source: TokenSource, h
   const calls = { fetch: ownFetch({ origins, environment, maxResponseBytes: ledgerAnswerBytes }), clock }
   const request = attachRequest(inputs, job, loaded.path, commit)
   const settings = tightened(request.settings, localFloor)
+  context.state.begin(loaded.path)
   const answer = await attach({ ...calls, signal }, source, { ...request, settings })
+  context.state.hold(answer.run)
   guard.learn([answer.lease?.token])
   log.line(`run ${answer.run}: ${answer.outcome}`)
   if (answer.lease === null) return recordedOutcome(answer)
@@ -62,7 +64,7 @@ export async function runAttached(context: ActionContext, source: TokenSource, h
     if (outcome.status !== 'paused' || outcome.issue !== null) return outcome
     const url = `${source.audience}/v1/repos/${owner}/${repo}/runs/${answer.run}`
     return await withIssue({ ...calls, signal }, session, outcome, { url, token: ledger.token() }).catch(thrown =>
-      unregistered(outcome, thrown),
+      unregistered(outcome, thrown, signal),
     )
   } finally {
     await ledger.close()
@@ -81,7 +83,7 @@ async function work(session: Session, ledger: RemoteLedger): Promise<Outcome> {
 }
 
 async function startNew({ context, loaded, commit, answer, floor }: Session, ledger: RemoteLedger): Promise<Outcome> {
-  const plan = planOf(context, loaded, floor)
+  const plan = await planOf(context, loaded, floor)
   checkRepository(floor, plan, context.job)
   await warnOfLocalChanges(context, plan)
   const ended = await startRun(portsFor(context, loaded, ledger, floor, null), {
@@ -124,14 +126,23 @@ function outcomeOf(answer: AttachAnswer, ended: RunOutcome, planDigest: string |
     auditUrl: answer.auditUrl,
     head,
     messages,
+    concluded: state !== 'running',
   }
 }
 
 /** The control plane went away between the pause and its issue: red, but the run and its pause are told all the same. */
-function unregistered(outcome: Outcome, thrown: unknown): Outcome {
+function unregistered(outcome: Outcome, thrown: unknown, signal: AbortSignal): Outcome {
+  if (signal.aborted) return interrupted(outcome)
   if (!(thrown instanceof LedgerError)) throw thrown
   const { exitCode, code, message } = describeFailure(thrown)
-  return { ...outcome, status: 'failed', exitCode, messages: [...outcome.messages, `${code}: ${message}`] }
+  const messages = [...outcome.messages, `${code}: ${message}`]
+  return { ...outcome, status: 'failed', exitCode, messages, concluded: false }
+}
+
+/** Cancelled between the pause and its issue: the pause is what is recorded, the post step opens its issue. */
+function interrupted(outcome: Outcome): Outcome {
+  const message = 'Cancelled while the approval issue was opened: the pause is recorded.'
+  return { ...outcome, exitCode: exits.cancelled, messages: [...outcome.messages, message], concluded: false }
 }
 
 /** Asks people. What GitHub refuses is said and annotated; the pause stands all the same. */
@@ -148,6 +159,7 @@ async function withIssue(
     log.line(`${opened.found ? 'found' : 'opened'} approval issue #${opened.number}`)
     return { ...outcome, issue: { number: opened.number, url: opened.url } }
   }
+  if (signal.aborted) return interrupted(outcome)
   const message = `${opened.message}. The pause is recorded: decide it at ${answer.auditUrl} or with \`agentctl approvals\`, or re-run this job to open the issue`
   annotations.add({ level: 'error', title: opened.code, message })
   return { ...outcome, messages: [...outcome.messages, message] }

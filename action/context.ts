@@ -5,6 +5,7 @@ import type { Inputs } from './inputs.ts'
 import type { Job } from './job.ts'
 import type { JobLog } from './job-log.ts'
 import type { Progress } from './progress.ts'
+import type { StepState } from './state.ts'
 
 /** All that the Action works with, handed in by its entry. */
 export interface ActionContext {
@@ -17,5 +18,6 @@ export interface ActionContext {
   guard: Guard
   annotations: Annotations
   progress: Progress
+  state: StepState
   signal: AbortSignal
 }

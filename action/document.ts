@@ -2,7 +2,14 @@ import { existsSync, statSync } from 'node:fs'
 import { dirname, join, relative, sep } from 'node:path'
 import type { Floor } from '../policy/decision/index.ts'
 import type { Diagnostic } from '../policy/document/diagnostic.ts'
-import { compile, filesOf, parseDocument, type WorkflowDocument, workflowDigest } from '../policy/document/index.ts'
+import {
+  compile,
+  filesOf,
+  jsonSchemasFor,
+  parseDocument,
+  type WorkflowDocument,
+  workflowDigest,
+} from '../policy/document/index.ts'
 import type { Plan } from '../policy/document/plan.ts'
 import { ActionError } from './failure.ts'
 import { readText, withinCheckout } from './files.ts'
@@ -63,13 +70,14 @@ export function loadDocument(inputs: Inputs, checkout: string): LoadedDocument {
 }
 
 /** The plan under a floor; throws DocumentError (exit 2) with every finding. */
-export function compilePlan(
+export async function compilePlan(
   loaded: LoadedDocument,
   inputs: Inputs,
   floor: Floor | null,
-): { plan: Plan; warnings: Diagnostic[] } {
+): Promise<{ plan: Plan; warnings: Diagnostic[] }> {
   const { document, files } = loaded
-  const { plan, diagnostics } = compile({ document, inputs: inputs.inputs, files, floor })
+  const jsonSchemas = await jsonSchemasFor(document)
+  const { plan, diagnostics } = compile({ document, inputs: inputs.inputs, files, floor, jsonSchemas })
   if (plan === null) throw new DocumentError(loaded.path, diagnostics)
   return { plan, warnings: diagnostics }
 }

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { Octokit } from '@octokit/rest'
 import { retryAfter } from '../ledger/remote-call.ts'
 import type { PauseIssue } from '../ledger/wire.ts'
@@ -57,7 +58,7 @@ export async function openIssue(
       const spent = performance.now() + wait > deadline
       if (!fault.passing || spent || context.signal.aborted)
         return { ok: false, code: fault.code, message: fault.message }
-      await new Promise(resolve => setTimeout(resolve, wait))
+      await sleep(wait, undefined, { signal: context.signal }).catch(() => {})
     }
   }
 }

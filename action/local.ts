@@ -1,5 +1,4 @@
 import { mkdirSync } from 'node:fs'
-import { join } from 'node:path'
 import { openEmbedded } from '../ledger/index.ts'
 import { approvalSettings } from '../policy/decision/index.ts'
 import { readCommit, startRun } from '../runner/index.ts'
@@ -8,6 +7,7 @@ import { loadDocument } from './document.ts'
 import { ActionError, exits, textOf } from './failure.ts'
 import { checkRepository, effectiveFloor, type HostFloor, readInputFloor } from './floor.ts'
 import { requestedSettings } from './inputs.ts'
+import { ledgerFile, ledgerFolder } from './ledger-file.ts'
 import { type Outcome, statusOf } from './outcome.ts'
 import { planOf, portsFor } from './prepare.ts'
 
@@ -21,14 +21,18 @@ export async function runLocal(context: ActionContext, hostFloor: HostFloor): Pr
   const floor = effectiveFloor(null, readInputFloor(job.checkout, inputs.floor), hostFloor)
   const settings = approvalSettings(floor, requestedSettings(inputs))
   if (!settings.ok) throw new ActionError('invalid_input', settings.message)
-  const plan = planOf(context, loaded, floor)
+  const plan = await planOf(context, loaded, floor)
   checkRepository(floor, plan, job)
 
+  const run = ids.uuid()
+  makeFolder(job.temp)
   const file = ledgerFile(job.temp)
   const ledger = openEmbedded({ file, clock, ids })
+  context.state.begin(loaded.path)
+  context.state.hold(run)
   try {
     const ended = await startRun(portsFor(context, loaded, ledger, floor, file), {
-      run: ids.uuid(),
+      run,
       epoch: 1,
       plan,
       document: loaded.path,
@@ -40,6 +44,7 @@ export async function runLocal(context: ActionContext, hostFloor: HostFloor): Pr
     return {
       ...ended,
       status: statusOf(ended.state),
+      concluded: ended.state !== 'running',
       planDigest: plan.planDigest,
       issue: null,
       auditUrl: '',
@@ -50,19 +55,18 @@ export async function runLocal(context: ActionContext, hostFloor: HostFloor): Pr
   }
 }
 
-function ledgerFile(temp: string): string {
-  const folder = join(temp, 'agentctl')
+function makeFolder(temp: string): void {
+  const folder = ledgerFolder(temp)
   try {
     mkdirSync(folder)
   } catch (error) {
     // An earlier step of this job made it.
-    if (error instanceof Error && 'code' in error && error.code === 'EEXIST') return join(folder, 'ledger.db')
+    if (error instanceof Error && 'code' in error && error.code === 'EEXIST') return
     throw new ActionError('read_only', `the ledger's folder ${folder} cannot be made: ${textOf(error)}`, {
       exitCode: exits.persistence,
       help: 'give the runner a RUNNER_TEMP that it may write, with space left',
     })
   }
-  return join(folder, 'ledger.db')
 }
 
 const withoutControlPlane =

@@ -1,11 +1,14 @@
-import { getInput } from '@actions/core'
+import { getInput, saveState } from '@actions/core'
 import { systemClock, systemIds } from '../ledger/system.ts'
+import { stopOnSignals } from '../runner/stop-signals.ts'
 import { Annotations } from './annotations.ts'
+import { exits } from './failure.ts'
 import { Guard } from './guard.ts'
 import { JobLog } from './job-log.ts'
+import { systemPace } from './pace.ts'
 import { Progress } from './progress.ts'
-import { runAction } from './run.ts'
-import { abortOnSignals } from './signals.ts'
+import { type ActionBase, leaveOverdue, runAction } from './run.ts'
+import { StepState } from './state.ts'
 
 /** The GitHub Action's entry: reads the step, runs it, tells how it ended, and exits with the run's code. */
 
@@ -15,13 +18,19 @@ process.stdout.on('error', () => {})
 const log = new JobLog(text => process.stdout.write(text))
 const guard = new Guard(log)
 const annotations = new Annotations(log, text => guard.text(text))
-const progress = new Progress(log, annotations)
-const signal = abortOnSignals(() => {
-  log.line('cancelled: what was running could not be recorded in time; the next attempt finds it')
-  process.exit(130)
-})
+const base: ActionBase = {
+  environment: process.env,
+  clock: systemClock,
+  ids: systemIds,
+  log,
+  guard,
+  annotations,
+  progress: new Progress(log, annotations, systemPace),
+  state: new StepState((name, value) => log.command(() => saveState(name, value))),
+  signal: stopOnSignals(() => {
+    leaveOverdue(base)
+    process.exit(exits.cancelled)
+  }),
+}
 
-process.exitCode = await runAction(
-  { environment: process.env, clock: systemClock, ids: systemIds, log, guard, annotations, progress, signal },
-  getInput,
-)
+process.exitCode = await runAction(base, getInput)

@@ -17,6 +17,8 @@ export interface Outcome {
   head: string
   /** One line each, for a person. */
   messages: string[]
+  /** false where something is left for the post step: the run is not recorded to its end, or its pause has no issue yet. */
+  concluded: boolean
 }
 
 /** The status output for a run's state; a run still `running` here could not be recorded to its end. */
@@ -35,7 +37,9 @@ export function statusOf(state: RunState | string): Outcome['status'] {
 
 /** The process's exit code: with `on-pause: succeed` a pause leaves the step green, the output says 3 all the same. */
 export function processExit(outcome: Outcome, onPause: 'fail' | 'succeed'): number {
-  return outcome.status === 'paused' && onPause === 'succeed' ? 0 : outcome.exitCode
+  return outcome.exitCode === exits.denied && outcome.status === 'paused' && onPause === 'succeed'
+    ? 0
+    : outcome.exitCode
 }
 
 /** What the record of an earlier attempt says, for the rows of the attempt table that run nothing. */
@@ -50,7 +54,8 @@ export function recordedOutcome(answer: AttachAnswer): Outcome {
     state === 'succeeded' ? ['This run has succeeded before: its outputs are repeated, nothing ran again.'] : []
   const messages = [...repeated, ...(message === '' ? [] : [message])]
   const status = statusOf(state)
-  return { status, exitCode, run, planDigest, outputs: outputs as Json, pause: null, issue, auditUrl, head, messages }
+  const said = { run, planDigest, outputs: outputs as Json, issue, auditUrl, head, messages }
+  return { ...empty, ...said, status, exitCode }
 }
 
 /** How the Action ends where no run came about. */
@@ -58,4 +63,13 @@ export function faultOutcome(status: Outcome['status'], exitCode: number, messag
   return { ...empty, status, exitCode, messages }
 }
 
-const empty = { run: null, planDigest: null, outputs: null, pause: null, issue: null, auditUrl: '', head: '' }
+const empty = {
+  run: null,
+  planDigest: null,
+  outputs: null,
+  pause: null,
+  issue: null,
+  auditUrl: '',
+  head: '',
+  concluded: true,
+}

@@ -3,16 +3,16 @@ import { digest } from '../policy/canonical.ts'
 import { type Floor, policyValues, underHostFloor } from '../policy/decision/index.ts'
 import type { Diagnostic } from '../policy/document/diagnostic.ts'
 import type { Plan } from '../policy/document/plan.ts'
-import type { Json } from '../policy/json.ts'
-import type { RunnerPorts } from '../runner/index.ts'
+import type { Json, JsonObject } from '../policy/json.ts'
+import type { ProgressEvent, RunnerPorts } from '../runner/index.ts'
 import type { ActionContext } from './context.ts'
 import { compilePlan, type LoadedDocument } from './document.ts'
 import { ActionError, exits } from './failure.ts'
 import { secretsOf } from './guard.ts'
 
 /** The plan of a new run, its findings annotated, the secrets that it reads known to the guard. */
-export function planOf(context: ActionContext, loaded: LoadedDocument, floor: Floor | null): Plan {
-  const { plan, warnings } = compilePlan(loaded, context.inputs, floor)
+export async function planOf(context: ActionContext, loaded: LoadedDocument, floor: Floor | null): Promise<Plan> {
+  const { plan, warnings } = await compilePlan(loaded, context.inputs, floor)
   annotate(context, [...loaded.warnings, ...warnings])
   learnPlan(context, loaded.path, plan)
   return plan
@@ -84,6 +84,16 @@ function refuseStricter(plan: Plan, floor: Floor | null): void {
   })
 }
 
+/** An end as the job may see it. */
+function shown(guard: ActionContext['guard'], event: Extract<ProgressEvent, { type: 'task.ended' }>): ProgressEvent {
+  const { message, enforcement } = event
+  return {
+    ...event,
+    message: guard.text(message),
+    ...(enforcement !== undefined && { enforcement: guard.json(enforcement) as JsonObject }),
+  }
+}
+
 /** What the runner gets from this face. */
 export function portsFor(
   context: ActionContext,
@@ -108,7 +118,7 @@ export function portsFor(
     searchPath: floor?.searchPath ?? [],
     signal,
     report: event => {
-      if (event.type === 'task.ended') progress.report({ ...event, message: guard.text(event.message) })
+      if (event.type === 'task.ended') progress.report(shown(guard, event))
       else if (event.type === 'decision') progress.report({ ...event, reason: guard.text(event.reason) })
       else progress.report(event)
     },

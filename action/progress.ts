@@ -1,8 +1,11 @@
-import { endGroup, startGroup } from '@actions/core'
 import type { ApprovalRecord, Resolution } from '../policy/approval/record.ts'
+import type { JsonObject } from '../policy/json.ts'
 import type { ProgressEvent } from '../runner/index.ts'
 import type { Annotations } from './annotations.ts'
 import type { JobLog } from './job-log.ts'
+import { OutputGroups } from './output-groups.ts'
+import type { Pace } from './pace.ts'
+import { StillRunning } from './still-running.ts'
 
 /** What the summary tells about one task. */
 export interface TaskLine {
@@ -10,30 +13,34 @@ export interface TaskLine {
   kind: string
   state: string
   milliseconds: number
-  /** Decisions as they were made, `allow`, `ask: reason`, `deny: reason`. */
+  /** Decisions as they were made, `allow: rules`, `ask: reason`, `deny: reason`. */
   decisions: string[]
   message: string
+  /** What held its effect, and what of it was absent; null where nothing had to. */
+  enforcement: JsonObject | null
 }
 
 /** Where a task stands in the document, once the plan is known. */
 export type Place = (task: string) => { file: string; line: number; column: number } | undefined
 
-/**
- * Turns the runner's events into the job's log and keeps what the summary needs. The output of a task that runs
- * alone is a group of the log; while several run, each line of output names its task.
- */
+/** Turns the runner's events into the job's log and keeps what the summary needs. */
 export class Progress {
   readonly #log: JobLog
   readonly #annotations: Annotations
   readonly #tasks = new Map<string, TaskLine>()
-  readonly #running = new Set<string>()
-  #grouped: string | null = null
+  readonly #groups: OutputGroups
+  readonly #still: StillRunning
   #place: Place = () => undefined
   #approvals: ApprovalRecord[] = []
 
-  constructor(log: JobLog, annotations: Annotations) {
+  constructor(log: JobLog, annotations: Annotations, pace: Pace) {
     this.#log = log
     this.#annotations = annotations
+    this.#groups = new OutputGroups(log)
+    this.#still = new StillRunning(pace, text => {
+      this.#groups.flush()
+      log.line(text)
+    })
   }
 
   place(place: Place): void {
@@ -61,36 +68,34 @@ export class Progress {
     else if (event.type === 'task.ended') this.#ended(event)
     else if (event.type === 'decision') this.#decided(event)
     else if (event.type === 'output') this.#output(event.task, event.text)
-    else if (event.type === 'restored') this.#log.line(`restored ${event.path}`)
+    else if (event.type === 'restored') this.#line(`restored ${event.path}`)
     else this.#annotations.add({ level: 'warning', message: event.message })
   }
 
-  /** Ends a group that an interrupted task left open. */
+  /** Nothing more is told: shows what interrupted tasks said. */
   close(): void {
-    if (this.#grouped === null) return
-    this.#grouped = null
-    this.#log.command(endGroup)
+    this.#still.endAll()
+    this.#groups.flush()
   }
 
   #started(task: string, kind: string): void {
-    this.#tasks.set(task, { ...this.#line(task), kind, state: 'running' })
-    this.#running.add(task)
-    this.close()
-    this.#log.line(`${task} (${kind}) started`)
+    this.#tasks.set(task, { ...this.#task(task), kind, state: 'running' })
+    this.#still.started(task)
+    this.#line(`${task} (${kind}) started`)
   }
 
   #decided({ task, outcome, reason }: { task: string; outcome: string; reason: string }): void {
     const text = reason === '' ? outcome : `${outcome}: ${reason}`
-    this.#line(task).decisions.push(text)
-    this.#log.line(`${task}: ${text}`)
+    this.#task(task).decisions.push(text)
+    this.#line(`${task}: ${text}`)
   }
 
-  #ended({ task, state, milliseconds, message }: Extract<ProgressEvent, { type: 'task.ended' }>): void {
-    const line = this.#line(task)
-    Object.assign(line, { state, milliseconds, message })
-    this.#running.delete(task)
-    this.close()
-    this.#log.line(`${task} ${state} in ${milliseconds} ms${message === '' ? '' : `: ${message}`}`)
+  #ended(event: Extract<ProgressEvent, { type: 'task.ended' }>): void {
+    const { task, state, milliseconds, message, enforcement = null } = event
+    Object.assign(this.#task(task), { state, milliseconds, message, enforcement })
+    this.#still.ended(task)
+    this.#groups.end(task)
+    this.#line(`${task} ${state} in ${milliseconds} ms${message === '' ? '' : `: ${message}`}`)
     if (['failed', 'denied', 'uncertain'].includes(state))
       this.#annotations.add({
         level: 'error',
@@ -101,19 +106,20 @@ export class Progress {
   }
 
   #output(task: string, text: string): void {
-    if (this.#running.size > 1) {
-      this.#log.foreign(text.replace(/^(?=[^\n])/gm, `[${task}] `))
-      return
-    }
-    if (this.#grouped === null) this.#log.command(() => startGroup(`${task} output`))
-    this.#grouped = task
-    this.#log.foreign(text)
+    this.#still.heard(task)
+    this.#groups.add(task, text)
   }
 
-  #line(task: string): TaskLine {
+  /** A line of ours stands in no task's group. */
+  #line(text: string): void {
+    this.#groups.close()
+    this.#log.line(text)
+  }
+
+  #task(task: string): TaskLine {
     const known = this.#tasks.get(task)
     if (known !== undefined) return known
-    const line = { task, kind: '', state: 'pending', milliseconds: 0, decisions: [], message: '' }
+    const line = { task, kind: '', state: 'pending', milliseconds: 0, decisions: [], message: '', enforcement: null }
     this.#tasks.set(task, line)
     return line
   }

@@ -15,7 +15,7 @@ export type ActionBase = Omit<ActionContext, 'inputs' | 'job'>
 
 /** The whole step: answers the process's exit code once outputs, summary and annotations are written. Never throws. */
 export async function runAction(base: ActionBase, read: (name: string) => string): Promise<number> {
-  const { progress, guard, log } = base
+  const { progress, guard, log, state } = base
   let inputs: Inputs | null = null
   let host: HostFloor = { state: 'none' }
   let outcome: Outcome
@@ -39,6 +39,7 @@ export async function runAction(base: ActionBase, read: (name: string) => string
   const facts = { document: read('workflow'), tasks, approvals: progress.approvals(), hostFloor: host.state }
   if (inputs?.summary !== false)
     await writeSummary(shown, facts).catch(() => log.line('the job summary could not be written'))
+  if (outcome.concluded) state.conclude()
   const exitCode = processExit(outcome, inputs?.['on-pause'] ?? 'fail')
   return exitCode === 0 && !isTold ? exits.persistence : exitCode
 }
@@ -66,11 +67,31 @@ async function perform(context: ActionContext, host: HostFloor): Promise<Outcome
 }
 
 function failed(base: ActionBase, thrown: unknown): Outcome {
-  if (base.signal.aborted) return faultOutcome('cancelled', exits.cancelled, ['Cancelled.'])
+  const { run, hasBegun } = base.state
+  if (base.signal.aborted)
+    return { ...faultOutcome('cancelled', exits.cancelled, ['Cancelled.']), run, concluded: !hasBegun }
   if (thrown instanceof DocumentError) annotate(base, thrown.diagnostics)
   const { exitCode, message, help, code } = describeFailure(thrown)
   const status = exitCode === exits.denied ? 'denied' : 'failed'
-  return faultOutcome(status, exitCode, [`${code}: ${message}${help === '' ? '' : `. To do: ${help}`}`])
+  const messages = [`${code}: ${message}${help === '' ? '' : `. To do: ${help}`}`]
+  return { ...faultOutcome(status, exitCode, messages), run, concluded: run === null }
+}
+
+/**
+ * The last word of a step whose end has not come within its time after a cancel: whatever it waits for is left to the
+ * post step. A status that says more than is known would be worse than none.
+ */
+export function leaveOverdue({ progress, state, log }: ActionBase): void {
+  progress.close()
+  const message = 'Cancelled: the end could not be recorded in time; the post step sees to it.'
+  const status = state.run === null ? 'cancelled' : 'uncertain'
+  log.line(message)
+  try {
+    const outcome = { ...faultOutcome(status, exits.cancelled, [message]), run: state.run }
+    log.command(() => writeOutputs(outcome))
+  } catch {
+    // A disk that takes nothing more: the exit code says as much.
+  }
 }
 
 /** Tells the messages; at least one annotation says why a step is not green, or green without an approval. */

@@ -1,5 +1,6 @@
 import { summary } from '@actions/core'
 import type { ApprovalRecord } from '../policy/approval/record.ts'
+import { containmentLines } from './containment.ts'
 import type { Outcome } from './outcome.ts'
 import { type TaskLine, verdict } from './progress.ts'
 
@@ -38,6 +39,7 @@ export function summaryText(outcome: Outcome, facts: SummaryFacts): string {
     ...heading(outcome, facts),
     ...approvals(outcome, facts),
     ...taskTable(facts.tasks),
+    ...containment(facts.tasks),
     ...outputs(outcome),
     ...proof(outcome, facts),
   ]
@@ -67,7 +69,7 @@ function approvals({ pause }: Outcome, { approvals: earlier }: SummaryFacts): st
   if (items.length === 0) return []
   const until = pause === null ? '' : `, until ${escaped(pause.expiresAt)} (digest ${escaped(pause.shortDigest)})`
   const row = ({ number, task, tool, risk, resolution, reason }: ApprovalRecord) => {
-    const decision = resolution === null ? 'undecided' : verdict(resolution)
+    const decision = resolution === null ? 'undecided' : `${verdict(resolution)} (${resolution.at})`
     return `| ${number} | ${escaped(task)} | ${escaped(tool)} | ${risk} | ${escaped(decision)} | ${escaped(reason)} |`
   }
   const later = (pause?.later ?? []).map(task => escaped(task)).join(', ')
@@ -94,6 +96,13 @@ function taskTable(tasks: TaskLine[]): string[] {
     '|---|---|---|---|---|---|',
     ...tasks.map(row),
   ]
+}
+
+function containment(tasks: TaskLine[]): string[] {
+  const lines = containmentLines(tasks)
+  if (lines.length === 0) return []
+  const text = lines.map(line => `- ${escaped(line)}`)
+  return ['', '### Host processes', '', 'Processes on the host ran bounded; this is not a sandbox.', '', ...text]
 }
 
 function outputs({ outputs }: Outcome): string[] {

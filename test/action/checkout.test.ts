@@ -32,7 +32,8 @@ class Kept extends Annotations {
 async function warnings(approvalPossible = true): Promise<string[]> {
   const annotations = new Kept(new JobLog(() => {}), text => text)
   const plan = { requirements: { effects: [{ approvalPossible }] } } as unknown as Plan
-  await warnOfLocalChanges({ job: { checkout } as Job, annotations, environment: process.env }, plan)
+  const { signal } = new AbortController()
+  await warnOfLocalChanges({ job: { checkout } as Job, annotations, environment: process.env, signal }, plan)
   return annotations.kept.map(({ level, message }) => `${level}: ${message}`)
 }
 

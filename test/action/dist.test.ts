@@ -21,8 +21,8 @@ beforeAll(async () => {
 })
 afterAll(() => Promise.all([first, second].map(folder => rm(folder, { recursive: true }))))
 
-/** The Action's entry, the way of running that it then loads, and every file that their static imports load with them. */
-function loadedAtStart(way: 'local' | 'attached'): string[] {
+/** An entry, what it then loads by name, and every file that their static imports load with them. */
+function loadedAtStart(way: 'local' | 'attached' | null, entry = 'index'): string[] {
   const loaded = new Set<string>()
   const load = (path: string | undefined) => {
     if (path === undefined || loaded.has(path)) return
@@ -31,8 +31,8 @@ function loadedAtStart(way: 'local' | 'attached'): string[] {
       if (kind === 'import-statement' && external !== true) load(imported)
   }
   const named = (pattern: RegExp) => Object.keys(metafile.outputs).find(path => pattern.test(basename(path)))
-  load(named(/^index\.js$/))
-  load(named(new RegExp(`^${way}-[A-Z0-9]+\\.js$`)))
+  load(named(new RegExp(`^${entry}\\.js$`)))
+  if (way !== null) load(named(new RegExp(`^${way}-[A-Z0-9]+\\.js$`)))
   return [...loaded]
 }
 
@@ -79,10 +79,15 @@ describe('the bundle', () => {
     ])
   })
 
-  test('with a control plane @actions/exec comes too, still no HTTP client', () => {
-    const packages = packagesIn(loadedAtStart('attached'))
-    expect(packages).toContain('@actions/exec')
-    expect(packages.filter(name => name === 'undici' || name.startsWith('@octokit/'))).toEqual([])
+  test('with a control plane no package more', () => {
+    const local = packagesIn(loadedAtStart('local'))
+    expect(packagesIn(loadedAtStart('attached')).filter(name => !local.includes(name))).toEqual([])
+  })
+
+  test('after a step that concluded the post step loads no package at all', () => {
+    const loaded = loadedAtStart(null, 'post')
+    expect(packagesIn(loaded)).toEqual([])
+    expect(bytesOf(loaded)).toBeLessThan(10_000)
   })
 
   test('undici and octokit are in it, in chunks of their own', () => {

@@ -216,6 +216,11 @@ describe('action.yml', () => {
       'audit-url',
       'audit-head',
     ])
-    expect(action.runs).toEqual({ using: 'node24', main: 'dist/index.js' })
+    expect(action.runs).toEqual({
+      using: 'node24',
+      main: 'dist/index.js',
+      post: 'dist/post.js',
+      'post-if': 'always()',
+    })
   })
 })

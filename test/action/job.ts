@@ -94,7 +94,7 @@ export function readOutputs(text: string): Record<string, string> {
 /** The Action built into a directory of its own, as `uses:` would find it. */
 export async function builtAction(): Promise<{ folder: string; entry: string; remove(): void }> {
   const folder = mkdtempSync(join(tmpdir(), 'agentctl-action-'))
-  await bundle(join(folder, 'dist'), { index: entries.index })
+  await bundle(join(folder, 'dist'), { index: entries.index, post: entries.post })
   copyFileSync(join(import.meta.dirname, '../../action.yml'), join(folder, 'action.yml'))
   return { folder, entry: join(folder, 'dist/index.js'), remove: () => rmSync(folder, { recursive: true }) }
 }

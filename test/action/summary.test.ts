@@ -19,6 +19,7 @@ const task = (more: Partial<TaskLine> = {}): TaskLine => ({
   milliseconds: 12,
   decisions: ['allow'],
   message: '',
+  enforcement: null,
   ...more,
 })
 const outcome = (more: Partial<Outcome> = {}): Outcome => ({
