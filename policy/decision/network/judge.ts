@@ -10,7 +10,7 @@ export interface NetworkRefusal {
   /** `networkAllowlist`, `network.allowedPorts`, or a fixed rule's name, `empty_answer`. */
   rule: string
   /** The field whose rule it is; null for a fixed rule, which no policy changes. */
-  field: 'networkAllowlist' | 'network' | null
+  field: 'networkAllowlist' | 'network' | 'environmentAllowlist' | null
   subject: string
   detail: string
   /** What to write, `add 8443 to allowedPorts`. */
