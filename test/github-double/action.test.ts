@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { createRemoteJWKSet, jwtVerify } from 'jose'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
 import { parseKeyValues } from '../github/runner/commands.ts'
-import { cancelDelays } from '../github/runner/process.ts'
+import { timing } from '../github/runner/timing.ts'
 import { plainWorkflow, type Stage, stage } from './world.ts'
 
 /** A tiny action instead of ours: what it is given, it tells. */
@@ -159,8 +159,8 @@ test('a malformed output file fails the step', async () => {
 })
 
 test('a cancel interrupts; who does not listen is terminated, then killed', async () => {
-  const usual = { ...cancelDelays }
-  Object.assign(cancelDelays, { interrupt: 150, terminate: 100 })
+  const usual = { ...timing }
+  Object.assign(timing, { interrupt: 150, terminate: 100 })
   try {
     for (const { mode, exitCode, signal, log } of [
       { mode: 'hang', exitCode: 130, signal: null, log: /interrupted/ },
@@ -181,7 +181,7 @@ test('a cancel interrupts; who does not listen is terminated, then killed', asyn
       expect(step.log).toMatch(log)
     }
   } finally {
-    Object.assign(cancelDelays, usual)
+    Object.assign(timing, usual)
   }
 })
 

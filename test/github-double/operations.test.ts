@@ -130,7 +130,7 @@ test('every imitated operation is answered as GitHub describes it', async () => 
   await bot.actions.cancelWorkflowRun({ ...at, run_id: waiting.id })
   await waiting.completed(1)
   await bot.actions.reRunWorkflowFailedJobs({ ...at, run_id: waiting.id })
-  await bot.actions.cancelWorkflowRun({ ...at, run_id: waiting.id })
+  await bot.actions.forceCancelWorkflowRun({ ...at, run_id: waiting.id })
   await waiting.completed(2)
   await bot.actions.listRepoWorkflows(at)
   await bot.actions.getWorkflow({ ...at, workflow_id: 'plain.yml' })

@@ -2,7 +2,7 @@ import { randomBytes, randomUUID, sign } from 'node:crypto'
 import { Hono } from 'hono'
 import type { Faults } from './faults.ts'
 import { newRsaPair, type RsaPair, sharedRsaPair } from './keys.ts'
-import { workflowRef } from './runner/environment.ts'
+import { jobWorkflowRef, workflowRef } from './runner/environment.ts'
 import type { JobAttempt, WorkflowRun } from './runner/state.ts'
 import type { World } from './world.ts'
 
@@ -88,7 +88,7 @@ export class Oidc {
       ref_type: run.ref.startsWith('refs/tags/') ? 'tag' : 'branch',
       workflow_ref: workflowRef(run),
       workflow_sha: run.sha,
-      job_workflow_ref: workflowRef(run),
+      job_workflow_ref: jobWorkflowRef(run, job),
       job_workflow_sha: run.sha,
       runner_environment: 'self-hosted',
       ...(this.#edition === 'github.com' && { check_run_id: String(job.id) }),

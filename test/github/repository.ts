@@ -32,6 +32,9 @@ export interface NewPull {
 export class Repository {
   readonly record: RepositoryRecord
   readonly workflows: WorkflowRecord<Workflow>[] = []
+  /** Actions secrets by name, and those that runs started by Dependabot get instead. */
+  secrets: { readonly [name: string]: string } = {}
+  dependabotSecrets: { readonly [name: string]: string } = {}
   readonly #world: World
   readonly #people: People
   readonly #onRename: (oldName: string, by: User) => void

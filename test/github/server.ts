@@ -29,8 +29,8 @@ import { issueRoutes } from './routes/issues.ts'
 import { metaRoutes } from './routes/meta.ts'
 import { peopleRoutes } from './routes/people.ts'
 import { repositoryRoutes } from './routes/repositories.ts'
-import { Slots } from './runner/attempt.ts'
 import { Runs } from './runner/runs.ts'
+import { Slots } from './runner/slots.ts'
 import { TokenIssuer } from './tokens.ts'
 import type { AppIdentity, GitHubDouble, GitHubOptions } from './types.ts'
 import { World } from './world.ts'
@@ -85,6 +85,7 @@ export async function startGitHub(options: GitHubOptions = {}): Promise<GitHubDo
       world,
       directory,
       actionDirectory: options.action ?? resolve(import.meta.dirname, '../..'),
+      actions: options.actions ?? {},
       node: options.node ?? process.execPath,
       extraEnvironment: options.runnerEnvironment ?? {},
       checkRunId: edition === 'github.com',
@@ -107,6 +108,7 @@ export async function startGitHub(options: GitHubOptions = {}): Promise<GitHubDo
       openOidc: (run, job) => oidc.open(run, job),
       closeOidc: token => oidc.close(token),
       onProcess: () => {},
+      survivor: () => {},
       event: (action, run, attempt) => {
         const workflow = workflowOf(run)
         if (workflow) deliveries.emit(runEvent(world, action, run, attempt, workflow))

@@ -12,13 +12,16 @@ import type { Repositories } from './repositories.ts'
 import type { Repository } from './repository.ts'
 import type { RequestLog } from './requests.ts'
 import type { RunHandle } from './runner/handle.ts'
-import type { Runs, StartRun } from './runner/runs.ts'
+import type { StartRun } from './runner/new-run.ts'
+import type { Runs } from './runner/runs.ts'
 import type { TokenIssuer } from './tokens.ts'
 
 export interface GitHubOptions {
   clock?: Clock
   /** Directory of the action under test (its action.yml names the entry). Default: the root of this repository. */
   action?: string
+  /** Directories of further actions by `owner/name@ref`, for workflows that use them beside agentctl. */
+  actions?: { readonly [uses: string]: string }
   /** Node binary that runs the action. Default: the one that runs the double. */
   node?: string
   /** Permissions of our App's installations. Default: those that the README asks for. */

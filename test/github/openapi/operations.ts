@@ -24,6 +24,7 @@ export const operations = [
   'GET /repos/{owner}/{repo}/actions/runs/{run_id}/attempts/{attempt_number}',
   'GET /repos/{owner}/{repo}/actions/runs/{run_id}/attempts/{attempt_number}/jobs',
   'POST /repos/{owner}/{repo}/actions/runs/{run_id}/cancel',
+  'POST /repos/{owner}/{repo}/actions/runs/{run_id}/force-cancel',
   'GET /repos/{owner}/{repo}/actions/runs/{run_id}/jobs',
   'POST /repos/{owner}/{repo}/actions/runs/{run_id}/rerun',
   'POST /repos/{owner}/{repo}/actions/runs/{run_id}/rerun-failed-jobs',

@@ -1,4 +1,5 @@
 import type { RepositoryRecord, WorkflowRecord } from '../model.ts'
+import { callers } from '../runner/expand.ts'
 import type { JobAttempt, RunAttempt, WorkflowRun } from '../runner/state.ts'
 import type { Workflow } from '../runner/workflow.ts'
 import { iso, maybeIso, nodeId, type World } from '../world.ts'
@@ -50,12 +51,12 @@ export function workflowRun(world: World, run: WorkflowRun, attempt: RunAttempt)
     check_suite_node_id: nodeId('CS', run.id + 1),
     url,
     html_url: `${html}/actions/runs/${run.id}`,
-    pull_requests: run.pull?.pull && !run.untrusted ? [pullReference(world, run)] : [],
+    pull_requests: run.pull?.pull && run.headRepository === run.repository ? [pullReference(world, run)] : [],
     created_at: iso(run.createdAt),
     updated_at: iso(attempt.updatedAt),
     actor: simpleUser(world, run.actor),
     run_attempt: attempt.number,
-    referenced_workflows: [],
+    referenced_workflows: referenced(run, attempt),
     run_started_at: iso(attempt.startedAt),
     triggering_actor: simpleUser(world, attempt.triggeringActor),
     jobs_url: `${url}/jobs`,
@@ -70,6 +71,13 @@ export function workflowRun(world: World, run: WorkflowRun, attempt: RunAttempt)
     repository: minimalRepository(world, run.repository),
     head_repository: minimalRepository(world, run.headRepository),
   }
+}
+
+/** The reusable workflows that its jobs call. */
+function referenced(run: WorkflowRun, attempt: RunAttempt) {
+  const paths = new Set(attempt.jobs.flatMap(job => callers(job.call).map(call => call.workflow.path)))
+  const name = `${run.repository.owner.login}/${run.repository.name}`
+  return [...paths].map(path => ({ path: `${name}/${path}@${run.ref}`, sha: run.sha, ref: run.ref }))
 }
 
 function pullReference(world: World, run: WorkflowRun) {

@@ -164,6 +164,14 @@ export const actionsRoutes: readonly Route[] = [
     },
   },
   {
+    operation: 'POST /repos/{owner}/{repo}/actions/runs/{run_id}/force-cancel',
+    access: WRITE,
+    handle: call => {
+      call.services.runs.forceCancel(findRun(call))
+      return { status: 202, body: {} }
+    },
+  },
+  {
     operation: 'GET /repos/{owner}/{repo}/actions/workflows',
     access: READ,
     handle: ({ services, repository }) => ({

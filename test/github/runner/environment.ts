@@ -43,8 +43,15 @@ export function githubContext(world: World, run: WorkflowRun, job: JobAttempt, t
   }
 }
 
-export const workflowRef = (run: WorkflowRun): string =>
-  `${run.repository.owner.login}/${run.repository.name}/${run.workflow.path}@${run.ref}`
+/** `github.workflow_ref`: the workflow that the event started, also in the jobs of those that it calls. */
+export const workflowRef = (run: WorkflowRun): string => fileRef(run, run.workflow.path)
+
+/** The OIDC claim `job_workflow_ref`: the file that defines the job (https://docs.github.com/en/actions/reference/security/oidc). */
+export const jobWorkflowRef = (run: WorkflowRun, job: JobAttempt): string =>
+  fileRef(run, job.call?.workflow.path ?? run.workflow.path)
+
+const fileRef = (run: WorkflowRun, path: string): string =>
+  `${run.repository.owner.login}/${run.repository.name}/${path}@${run.ref}`
 
 /** Every variable that a self-hosted runner sets for a step, before inputs, env and file commands. */
 export function jobEnvironment(

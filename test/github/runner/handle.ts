@@ -1,4 +1,5 @@
 import type { World } from '../world.ts'
+import type { Loss } from './control.ts'
 import type { JobAttempt, RunAttempt, WorkflowRun } from './state.ts'
 import type { StepResult } from './step.ts'
 
@@ -15,13 +16,23 @@ export interface RunHandle {
   attempt(number?: number): RunAttempt
   /** The one job with that key or display name; throws where none or several fit. */
   job(name?: string, attempt?: number): JobResult
-  /** The first `uses: agentctl` step of that job. */
+  /** The first action's step of that job, within composite actions too. */
   action(name?: string, attempt?: number): StepResult
   cancel(): void
+  forceCancel(): void
+  /** The machine of that job's runner is gone, or the runner alone (`runner`): its step's process lives on unheard. */
+  loseRunner(name?: string, loss?: Loss): void
+}
+
+/** What a handle asks of all runs. */
+export interface RunCommands {
+  cancel(run: WorkflowRun): void
+  forceCancel(run: WorkflowRun): void
+  loseRunner(job: JobAttempt, loss: Loss): void
 }
 
 /** Wraps a run for tests. */
-export function makeHandle(world: World, run: WorkflowRun, cancel: () => void): RunHandle {
+export function makeHandle(world: World, run: WorkflowRun, commands: RunCommands): RunHandle {
   const attempt = (number?: number): RunAttempt => {
     const found = number === undefined ? run.attempts.at(-1) : run.attempts[number - 1]
     if (!found) throw new Error(`run ${run.id} has no attempt ${number}`)
@@ -39,7 +50,7 @@ export function makeHandle(world: World, run: WorkflowRun, cancel: () => void): 
     attempt,
     job,
     action: (name, number) => {
-      const step = job(name, number).steps.find(one => one.kind === 'action')
+      const step = withNested(job(name, number).steps).find(one => one.kind === 'action')
       if (!step) throw new Error(`run ${run.id}: job ${name ?? ''} has no action step that ended`)
       return step
     },
@@ -54,9 +65,15 @@ export function makeHandle(world: World, run: WorkflowRun, cancel: () => void): 
         () => describe(run),
       )
     },
-    cancel,
+    cancel: () => commands.cancel(run),
+    forceCancel: () => commands.forceCancel(run),
+    loseRunner: (name, loss = 'machine') => commands.loseRunner(job(name), loss),
   }
 }
+
+/** Steps with those of their composite actions after them. */
+const withNested = (steps: readonly StepResult[]): StepResult[] =>
+  steps.flatMap(step => [step, ...withNested(step.nested)])
 
 function describe(run: WorkflowRun): string {
   const attempts = run.attempts.map(attempt => {

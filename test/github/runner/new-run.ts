@@ -1,10 +1,31 @@
 import { makeCommit } from '../git.ts'
-import type { Commit, Pull, User, WorkflowRecord } from '../model.ts'
+import type { Commit, Issue, Pull, User, WorkflowRecord } from '../model.ts'
 import type { Repository } from '../repository.ts'
-import { iso, type World } from '../world.ts'
-import type { StartRun } from './runs.ts'
+import type { World } from '../world.ts'
+import { eventPayload } from './event-payload.ts'
 import type { WorkflowRun } from './state.ts'
+import type { RunningProcess } from './step.ts'
 import type { Workflow } from './workflow.ts'
+
+export interface StartRun {
+  /** Default: `push` where the workflow has it, else its first. */
+  event?: string
+  /** Default: the owner (a person named like an organisation never acts, so give one there). */
+  actor?: User | string
+  /** Branch name or full ref. Default: the default branch; for a pull request its merge ref. */
+  ref?: string
+  inputs?: { readonly [name: string]: string }
+  /** Added to the event's payload. */
+  payload?: object
+  /** Runs for this pull request (event `pull_request`). */
+  pull?: Issue
+  /** The run that a `workflow_run` event follows. */
+  follows?: WorkflowRun
+  /** Called with every process of the run as it starts, re-runs included. */
+  onProcess?: (process: RunningProcess) => void
+  /** Milliseconds after its start at which a process gets SIGKILL; null lets it live. Asked for every process. */
+  killAt?: (process: RunningProcess) => number | null
+}
 
 /** A run as the event makes it, without attempts yet. Throws where the ref does not exist. */
 export function newRun(
@@ -18,13 +39,18 @@ export function newRun(
   const events = workflow.definition.on
   const event = start.event ?? (start.pull ? 'pull_request' : events.includes('push') ? 'push' : (events[0] ?? 'push'))
   const pull = start.pull?.pull ?? null
-  const ref = pull ? `refs/pull/${start.pull?.number}/merge` : fullRef(start.ref ?? record.defaultBranch, repository)
+  // pull_request_target runs the base branch's commit and workflow, with its secrets.
+  const merges = pull !== null && event !== 'pull_request_target'
+  const ref = merges
+    ? `refs/pull/${start.pull?.number}/merge`
+    : fullRef(start.ref ?? pull?.base.ref ?? record.defaultBranch, repository)
   const branch = ref.startsWith('refs/heads/') ? ref.slice('refs/heads/'.length) : null
   const tag = ref.startsWith('refs/tags/') ? ref.slice('refs/tags/'.length) : null
   const headSha = pull?.head.sha ?? (branch === null ? record.tags.get(tag ?? '') : record.branches.get(branch))
   if (headSha === undefined) throw new Error(`${repository.fullName} has no ${ref}`)
   const headRepository = pull?.head.repository ?? record
   const head = headRepository.commits.get(headSha) ?? record.commits.get(headSha)
+  const trust = trustOf(event, actor, merges && headRepository !== record)
   const run: WorkflowRun = {
     id: world.id(),
     number,
@@ -36,12 +62,13 @@ export function newRun(
     ref,
     headBranch: pull?.head.ref ?? branch ?? tag,
     headSha,
-    sha: pull ? mergeCommit(world, repository, pull).sha : headSha,
+    sha: merges ? mergeCommit(world, repository, pull).sha : pull ? repository.head(pull.base.ref).sha : headSha,
     headRepository,
     headRef: pull?.head.ref ?? '',
     baseRef: pull?.base.ref ?? '',
     pull: start.pull ?? null,
-    untrusted: (pull !== null && headRepository !== record) || actor.login === 'dependabot[bot]',
+    trust,
+    secrets: trust === 'full' ? repository.secrets : trust === 'dependabot' ? repository.dependabotSecrets : {},
     inputs: start.inputs ?? {},
     payload: {},
     displayTitle: start.pull?.title ?? head?.message.split('\n')[0] ?? workflow.name,
@@ -76,57 +103,17 @@ const fullRef = (ref: string, repository: Repository): string => {
     : `refs/heads/${ref}`
 }
 
-/** The parts of GITHUB_EVENT_PATH's payload that jobs read. */
-function eventPayload(run: WorkflowRun, start: StartRun): object {
-  const { repository, actor } = run
-  const common = {
-    repository: {
-      id: repository.id,
-      full_name: `${repository.owner.login}/${repository.name}`,
-      private: repository.private,
-    },
-    sender: { id: actor.id, login: actor.login, type: actor.type },
-  }
-  if (run.pull?.pull) {
-    const { head, base } = run.pull.pull
-    const repo = (record: WorkflowRun['repository']) => ({
-      id: record.id,
-      full_name: `${record.owner.login}/${record.name}`,
-      fork: record.fork,
-    })
-    return {
-      action: 'synchronize',
-      number: run.pull.number,
-      pull_request: {
-        number: run.pull.number,
-        user: { id: run.pull.user.id, login: run.pull.user.login },
-        head: { ref: head.ref, sha: head.sha, repo: repo(head.repository) },
-        base: { ref: base.ref, sha: base.sha, repo: repo(repository) },
-      },
-      ...common,
-    }
-  }
-  if (run.event === 'workflow_dispatch')
-    return { ref: run.ref, inputs: run.inputs, workflow: run.workflow.path, ...common }
-  if (run.event === 'workflow_run' && start.follows) {
-    const { follows } = start
-    return {
-      action: 'completed',
-      workflow_run: {
-        id: follows.id,
-        head_sha: follows.headSha,
-        actor: { id: follows.actor.id, login: follows.actor.login },
-      },
-      ...common,
-    }
-  }
-  const head = repository.commits.get(run.headSha)
-  return {
-    ref: run.ref,
-    before: head?.parents[0] ?? '0'.repeat(40),
-    after: run.headSha,
-    head_commit: head ? { id: head.sha, message: head.message, timestamp: iso(head.at) } : null,
-    commits: head ? [{ id: head.sha, message: head.message }] : [],
-    ...common,
-  }
+const DEPENDABOT_EVENTS = new Set([
+  'pull_request',
+  'pull_request_review',
+  'pull_request_review_comment',
+  'push',
+  'create',
+  'deployment',
+  'deployment_status',
+])
+
+function trustOf(event: string, actor: User, fromFork: boolean): WorkflowRun['trust'] {
+  if (actor.login === 'dependabot[bot]' && DEPENDABOT_EVENTS.has(event)) return 'dependabot'
+  return fromFork ? 'fork' : 'full'
 }

@@ -1,5 +1,6 @@
-import { type ChildProcess, spawn } from 'node:child_process'
-import { readdirSync, readFileSync } from 'node:fs'
+import { spawn } from 'node:child_process'
+import { writeFileSync } from 'node:fs'
+import { timing } from './timing.ts'
 
 export interface ProcessResult {
   exitCode: number | null
@@ -11,35 +12,43 @@ export interface ProcessOptions {
   args: readonly string[]
   cwd: string
   env: { readonly [name: string]: string }
+  /** Cancels as a runner does. */
   signal: AbortSignal
+  /** The runner is gone, with the machine or alone. */
+  lost: AbortSignal
   started(process: { pid: number; kill(signal: NodeJS.Signals): void }): void
   output(text: string): void
+  /** Called where the process outlives the runner. */
+  survives(kill: () => void): void
 }
 
-/** As actions/runner cancels: SIGINT, 7.5 s later SIGTERM, 2.5 s later SIGKILL to the whole tree. */
-export const cancelDelays = { interrupt: 7_500, terminate: 2_500 }
-
-/** Runs a step's process; resolves when it is gone and its output read to the end. A program that cannot start is exit code 1 with the reason in the output. */
-export function runProcess({
-  command,
-  args,
-  cwd,
-  env,
-  signal,
-  started,
-  output,
-}: ProcessOptions): Promise<ProcessResult> {
+/**
+ * Runs a step's process; resolves when it is gone and its output read to the end, or when nobody is there to wait. As
+ * actions/runner src/Runner.Sdk/ProcessInvoker.cs cancels: SIGINT, SIGTERM, SIGKILL (`timing`), each to the process itself:
+ * on Linux its "process tree" is that one. A program that cannot start is exit code 1 with the reason in the output.
+ */
+export function runProcess(options: ProcessOptions): Promise<ProcessResult> {
+  const { command, args, cwd, env, signal, lost, started, output, survives } = options
   return new Promise(resolve => {
     const child = spawn(command, args, { cwd, env, stdio: ['ignore', 'pipe', 'pipe'] })
     const timers: NodeJS.Timeout[] = []
     const cancel = () => {
       child.kill('SIGINT')
-      timers.push(setTimeout(() => child.kill('SIGTERM'), cancelDelays.interrupt))
-      timers.push(setTimeout(() => killTree(child), cancelDelays.interrupt + cancelDelays.terminate))
+      timers.push(setTimeout(() => child.kill('SIGTERM'), timing.interrupt))
+      timers.push(setTimeout(() => child.kill('SIGKILL'), timing.interrupt + timing.terminate))
+    }
+    const abandon = () => {
+      if (lost.reason === 'machine') return void child.kill('SIGKILL')
+      // Nobody holds the other end of its pipes any more.
+      for (const stream of [child.stdout, child.stderr]) stream.destroy()
+      child.unref()
+      survives(() => void child.kill('SIGKILL'))
+      finish({ exitCode: null, signal: null })
     }
     const finish = (result: ProcessResult) => {
       for (const timer of timers) clearTimeout(timer)
       signal.removeEventListener('abort', cancel)
+      lost.removeEventListener('abort', abandon)
       resolve(result)
     }
     for (const stream of [child.stdout, child.stderr]) {
@@ -51,49 +60,24 @@ export function runProcess({
       finish({ exitCode: 1, signal: null })
     })
     // A surviving grandchild may hold the pipes; the runner does not wait for it longer than this.
-    child.on('exit', (exitCode, by) => timers.push(setTimeout(() => finish({ exitCode, signal: by }), 5_000)))
+    child.on('exit', (exitCode, by) => timers.push(setTimeout(() => finish({ exitCode, signal: by }), timing.drain)))
     child.on('close', (exitCode, by) => finish({ exitCode, signal: by }))
-    if (child.pid !== undefined) started({ pid: child.pid, kill: by => void child.kill(by) })
+    if (child.pid !== undefined) {
+      preferForKilling(child.pid)
+      started({ pid: child.pid, kill: by => void child.kill(by) })
+    }
+    if (lost.aborted) abandon()
+    else lost.addEventListener('abort', abandon, { once: true })
     if (signal.aborted) cancel()
     else signal.addEventListener('abort', cancel, { once: true })
   })
 }
 
-function killTree(child: ChildProcess): void {
-  if (child.pid === undefined || child.exitCode !== null || child.signalCode !== null) return
-  for (const pid of [...descendants(child.pid), child.pid]) {
-    try {
-      process.kill(pid, 'SIGKILL')
-    } catch {
-      // Gone already.
-    }
-  }
-}
-
-function descendants(pid: number): number[] {
-  let entries: string[]
+/** The runner makes a step the kernel's first choice when memory runs out (ProcessInvoker.cs, DecreaseProcessPriority). */
+function preferForKilling(pid: number): void {
   try {
-    entries = readdirSync('/proc').filter(name => /^\d+$/.test(name))
+    writeFileSync(`/proc/${pid}/oom_score_adj`, '500')
   } catch {
-    return []
+    // Not Linux, or gone already.
   }
-  const parents = new Map<number, number>()
-  for (const entry of entries) {
-    try {
-      const stat = readFileSync(`/proc/${entry}/stat`, 'utf8')
-      parents.set(Number(entry), Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[1]))
-    } catch {
-      // Ended meanwhile.
-    }
-  }
-  const found: number[] = []
-  const visit = (of: number) => {
-    for (const [child, parent] of parents) {
-      if (parent !== of) continue
-      found.push(child)
-      visit(child)
-    }
-  }
-  visit(pid)
-  return found
 }

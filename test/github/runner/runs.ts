@@ -1,53 +1,30 @@
-import {
-  cannotCancel,
-  cannotRetry,
-  disabledWorkflow,
-  jobRunning,
-  missingInput,
-  noDispatchTrigger,
-  noSuchRef,
-  notFound,
-  runRunning,
-  tooOld,
-  unexpectedInputs,
-} from '../errors.ts'
-import type { Issue, User, WorkflowRecord } from '../model.ts'
+import { cannotCancel, cannotRetry, jobRunning, notFound, runRunning, tooOld } from '../errors.ts'
+import type { User, WorkflowRecord } from '../model.ts'
 import type { People } from '../people.ts'
 import type { Repositories } from '../repositories.ts'
 import type { Repository } from '../repository.ts'
 import type { World } from '../world.ts'
-import { type AttemptPorts, firstJobs, nextJobs, runAttempt, withDependents } from './attempt.ts'
+import { type AttemptPorts, type Runners, runAttempt } from './attempt.ts'
 import { ConcurrencyGroups } from './concurrency.ts'
+import { type Loss, RunStop } from './control.ts'
+import { dispatched } from './dispatch.ts'
+import { expand } from './expand.ts'
 import { makeHandle, type RunHandle } from './handle.ts'
-import { newRun } from './new-run.ts'
+import { firstJobs, nextJobs, withDependents } from './jobs.ts'
+import { newRun, type StartRun } from './new-run.ts'
 import type { JobAttempt, RunAttempt, WorkflowRun } from './state.ts'
 import type { RunningProcess } from './step.ts'
 import type { Workflow } from './workflow.ts'
 
-export interface StartRun {
-  /** Default: `push` where the workflow has it, else its first. */
-  event?: string
-  /** Default: the owner (a person named like an organisation never acts, so give one there). */
-  actor?: User | string
-  /** Branch name or full ref. Default: the default branch; for a pull request its merge ref. */
-  ref?: string
-  inputs?: { readonly [name: string]: string }
-  /** Added to the event's payload. */
-  payload?: object
-  /** Runs for this pull request (event `pull_request`). */
-  pull?: Issue
-  /** The run that a `workflow_run` event follows. */
-  follows?: WorkflowRun
-  /** Called with every process of the run as it starts, re-runs included. */
-  onProcess?: (process: RunningProcess) => void
-  /** Milliseconds after its start at which a process gets SIGKILL; null lets it live. Asked for every process. */
-  killAt?: (process: RunningProcess) => number | null
-}
-
-const MAX_ATTEMPTS = 50
+/**
+ * 50 re-runs, that is 51 attempts, within 30 days:
+ * https://docs.github.com/en/actions/how-tos/manage-workflow-runs/re-run-workflows-and-jobs.
+ */
+const MAX_RERUNS = 50
 const MONTH = 30 * 24 * 3600 * 1000
 
 export type { RunHandle } from './handle.ts'
+export type { StartRun } from './new-run.ts'
 
 /** All workflow runs: starting, re-running and cancelling them, with GitHub's refusals. */
 export class Runs {
@@ -57,9 +34,11 @@ export class Runs {
   readonly #people: People
   readonly #repositories: Repositories
   readonly #requested: (run: WorkflowRun, attempt: RunAttempt) => void
-  readonly #aborts = new Map<RunAttempt, AbortController>()
+  readonly #stops = new Map<RunAttempt, RunStop>()
+  readonly #runners: Runners = new Map()
+  readonly #survivors: (() => void)[] = []
   readonly #listeners = new Map<number, (process: RunningProcess) => void>()
-  readonly #groups = new ConcurrencyGroups(attempt => this.#aborts.get(attempt)?.abort())
+  readonly #groups = new ConcurrencyGroups(attempt => this.#stops.get(attempt)?.cancel())
   readonly #working = new Set<Promise<void>>()
   readonly #numbers = new Map<number, number>()
 
@@ -69,7 +48,11 @@ export class Runs {
     repositories: Repositories,
     requested: (run: WorkflowRun, attempt: RunAttempt) => void,
   ) {
-    this.#ports = { ...ports, onProcess: process => this.#listeners.get(process.job.run)?.(process) }
+    this.#ports = {
+      ...ports,
+      onProcess: process => this.#listeners.get(process.job.run)?.(process),
+      survivor: kill => void this.#survivors.push(kill),
+    }
     this.#world = ports.world
     this.#people = people
     this.#repositories = repositories
@@ -86,13 +69,16 @@ export class Runs {
     const number = (this.#numbers.get(workflow.id) ?? 0) + 1
     this.#numbers.set(workflow.id, number)
     const run = newRun(this.#world, repository, workflow, start, { actor, number })
+    const find = (path: string) => repository.workflows.find(one => one.path === path)?.definition
+    const contexts = { inputs: run.inputs, github: { ref: run.ref, event_name: run.event } }
+    const jobs = firstJobs(this.#world, run.id, expand(workflow.definition, find, contexts))
     this.all.push(run)
     this.#listeners.set(run.id, process => {
       start.onProcess?.(process)
       const delay = start.killAt?.(process) ?? null
       if (delay !== null) setTimeout(() => process.kill('SIGKILL'), delay).unref()
     })
-    this.#begin(run, { actor: run.actor, jobs: firstJobs(this.#world, run.id, workflow.definition) })
+    this.#begin(run, { actor: run.actor, jobs })
     return this.handle(run)
   }
 
@@ -104,28 +90,7 @@ export class Runs {
     inputs: { [name: string]: string },
     actor: User,
   ): WorkflowRun {
-    const name = ref.replace(/^refs\/(?:heads|tags)\//, '')
-    const full = repository.record.branches.has(name)
-      ? `refs/heads/${name}`
-      : repository.record.tags.has(name)
-        ? `refs/tags/${name}`
-        : null
-    if (full === null) throw noSuchRef(ref)
-    if (!workflow.definition.on.includes('workflow_dispatch')) throw noDispatchTrigger()
-    if (workflow.state !== 'active') throw disabledWorkflow()
-    const declared = workflow.definition.inputs ?? {}
-    const unexpected = Object.keys(inputs).filter(input => !(input in declared))
-    if (unexpected.length > 0) throw unexpectedInputs(unexpected)
-    for (const [input, { required, default: fallback }] of Object.entries(declared)) {
-      if (required && fallback === undefined && !(input in inputs)) throw missingInput(input)
-    }
-    const defaults = Object.fromEntries(Object.entries(declared).map(([input, one]) => [input, one.default ?? '']))
-    return this.start(repository, workflow.path, {
-      event: 'workflow_dispatch',
-      actor,
-      ref: full,
-      inputs: { ...defaults, ...inputs },
-    }).run
+    return this.start(repository, workflow.path, dispatched(repository, workflow, ref, inputs, actor)).run
   }
 
   rerunJob(job: JobAttempt, by: User): void {
@@ -152,16 +117,33 @@ export class Runs {
 
   #again(run: WorkflowRun, attempt: RunAttempt, by: User, jobs: readonly JobAttempt[]): void {
     if (this.#world.now().getTime() - run.createdAt.getTime() > MONTH) throw tooOld()
-    if (attempt.number >= MAX_ATTEMPTS) throw cannotRetry()
+    if (attempt.number > MAX_RERUNS) throw cannotRetry()
     const workflow = this.#repositories.byId(run.repository.id)?.workflows.find(one => one.path === run.workflow.path)
     if (workflow?.state !== 'active') throw cannotRetry()
     this.#begin(run, { actor: by, jobs: nextJobs(this.#world, attempt, withDependents(attempt.jobs, jobs)) })
   }
 
   cancel(run: WorkflowRun): void {
+    this.#stopOf(run).cancel()
+  }
+
+  /** POST .../force-cancel: https://docs.github.com/en/rest/actions/workflow-runs#force-cancel-a-workflow-run */
+  forceCancel(run: WorkflowRun): void {
+    this.#stopOf(run).force()
+  }
+
+  #stopOf(run: WorkflowRun): RunStop {
     const { attempt } = this.#latest(run.id)
-    if (attempt.status === 'completed') throw cannotCancel()
-    this.#aborts.get(attempt)?.abort()
+    const stop = this.#stops.get(attempt)
+    if (attempt.status === 'completed' || !stop) throw cannotCancel()
+    return stop
+  }
+
+  /** Takes the runner of a running job away, with its machine or alone. */
+  loseRunner(job: JobAttempt, loss: Loss): void {
+    const lose = this.#runners.get(job)
+    if (!lose) throw new Error(`job ${job.name} has no runner now`)
+    lose(loss)
   }
 
   find(id: number): WorkflowRun {
@@ -181,12 +163,13 @@ export class Runs {
   }
 
   handle(run: WorkflowRun): RunHandle {
-    return makeHandle(this.#world, run, () => this.cancel(run))
+    return makeHandle(this.#world, run, this)
   }
 
   /** Cancels everything and waits until every process is gone. */
   async close(): Promise<void> {
-    for (const abort of this.#aborts.values()) abort.abort()
+    for (const stop of this.#stops.values()) stop.force()
+    for (const kill of this.#survivors) kill()
     await Promise.all(this.#working)
   }
 
@@ -210,15 +193,15 @@ export class Runs {
       jobs,
     }
     run.attempts.push(attempt)
-    const abort = new AbortController()
-    this.#aborts.set(attempt, abort)
+    const stop = new RunStop()
+    this.#stops.set(attempt, stop)
     this.#requested(run, attempt)
     // The caller of start or of the API gets its answer before any job runs.
     const work = new Promise(resolve => setImmediate(resolve))
-      .then(() => this.#groups.turn(run, attempt, abort.signal))
-      .then(go => (go ? runAttempt(run, attempt, this.#ports, abort.signal) : this.#neverStarted(run, attempt)))
+      .then(() => this.#groups.turn(run, attempt, stop.cancelled))
+      .then(go => (go ? runAttempt(run, attempt, this.#ports, stop, this.#runners) : this.#neverStarted(run, attempt)))
       .finally(() => {
-        this.#aborts.delete(attempt)
+        this.#stops.delete(attempt)
         this.#groups.leave(run, attempt)
         this.#working.delete(work)
         this.#world.changed()

@@ -1,6 +1,8 @@
 import type { Issue, RepositoryRecord, User } from '../model.ts'
-import type { StepResult } from './step.ts'
-import type { Job, MatrixValue, Workflow } from './workflow.ts'
+import type { CallInstance } from './expand.ts'
+import type { Combination, StrategyContext } from './matrix.ts'
+import type { Annotation, StepResult } from './step.ts'
+import type { Job, JobPermissions, Workflow } from './workflow.ts'
 
 export type Conclusion = 'success' | 'failure' | 'cancelled' | 'skipped' | 'startup_failure'
 
@@ -25,8 +27,15 @@ export interface WorkflowRun {
   headRef: string
   baseRef: string
   pull: Issue | null
-  /** A pull request from a fork, or Dependabot's: read-only token, no OIDC, no secrets. */
-  untrusted: boolean
+  /**
+   * `fork`: a pull request from a fork, read-only token, no OIDC, no secrets. `dependabot`: started by Dependabot, read-only
+   * token unless `permissions` raises it, Dependabot's own secrets, no OIDC. Re-runs by somebody else keep it.
+   * https://docs.github.com/en/code-security/dependabot/troubleshooting-dependabot/troubleshooting-dependabot-on-github-actions,
+   * google-github-actions/auth issue 51.
+   */
+  trust: 'full' | 'fork' | 'dependabot'
+  /** What its jobs may see, by what started it. */
+  secrets: { readonly [name: string]: string }
   inputs: { readonly [name: string]: string }
   payload: object
   displayTitle: string
@@ -50,24 +59,31 @@ export interface JobAttempt {
   id: number
   run: number
   attempt: number
-  /** Key in the workflow file, which is GITHUB_JOB. */
+  /** Key in its workflow file, which is GITHUB_JOB. */
   key: string
-  /** Display name, `pause (a, 1)` for a matrix. */
+  /** Its key with those of the calls that lead to it: siblings of one matrix share it. */
+  group: string
+  /** Display name, `pause (a, 1)` for a matrix, `caller / callee` for a called workflow's. */
   name: string
-  matrix: { readonly [axis: string]: MatrixValue } | null
+  matrix: Combination | null
+  strategy: StrategyContext
   definition: Job
+  /** The call of a reusable workflow that it belongs to. */
+  call: CallInstance | null
+  permissions: JobPermissions
   status: 'queued' | 'in_progress' | 'completed'
   conclusion: Conclusion | null
   createdAt: Date
   startedAt: Date
   completedAt: Date | null
   steps: StepResult[]
-  /** Outputs of all steps together; a later step's wins. */
   outputs: { [name: string]: string }
   /** Kept until close(); null where the job did not run in this attempt. */
   workspace: string | null
   temp: string | null
   runnerName: string | null
+  /** What the service says of the job as a whole: a timeout, a lost runner. */
+  annotations: Annotation[]
   /** Processes that the runner had to kill at the job's end. */
   orphans: number[]
   /** Whether the job was carried over from an earlier attempt. */

@@ -1,11 +1,15 @@
-import type { MatrixValue } from './workflow.ts'
+import type { Combination, StrategyContext } from './matrix.ts'
 
 /** What an in-process step is given; enough to act as a shell step would. */
 export interface RunContext {
   environment: { readonly [name: string]: string }
   workspace: string
   temp: string
-  matrix: { readonly [axis: string]: MatrixValue } | null
+  matrix: Combination | null
+  strategy: StrategyContext
+  inputs: { readonly [name: string]: unknown }
+  /** What the job may see of the repository's secrets. */
+  secrets: { readonly [name: string]: string }
   attempt: number
   /** Outputs of earlier steps by step id. */
   steps: { readonly [id: string]: { outputs: { readonly [name: string]: string }; outcome: StepConclusion } }
@@ -13,7 +17,7 @@ export interface RunContext {
   needs: { readonly [id: string]: { outputs: { readonly [name: string]: string }; result: string } }
   setOutput(name: string, value: string): void
   log(line: string): void
-  /** Aborted when the run is cancelled. */
+  /** Aborted when the step is cancelled or has timed out. */
   signal: AbortSignal
 }
 
@@ -31,7 +35,7 @@ export interface Annotation {
 /** One step of one job attempt, after it ended. */
 export interface StepResult {
   id: string
-  kind: 'action' | 'script'
+  kind: 'action' | 'composite' | 'script'
   name: string
   number: number
   conclusion: StepConclusion
@@ -48,6 +52,8 @@ export interface StepResult {
   raw: string
   startedAt: Date
   completedAt: Date
+  /** Steps of a composite action, in the order they ran. */
+  nested: StepResult[]
 }
 
 /** A process that a step runs, while it runs; handed to `onProcess`. */
