@@ -56,6 +56,8 @@ export type Guarantee =
   | 'subreaper'
   /** Descriptors that agentctl itself inherited do not reach its children. */
   | 'closed_descriptors'
+  /** Whatever a process starts can be ended as a whole, and is proven to be gone. */
+  | 'cgroup'
   /** What agentctl leaves behind when it is killed is found by the next start. */
   | 'findable_after_crash'
 

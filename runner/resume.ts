@@ -3,6 +3,7 @@ import type { Plan } from '../policy/document/plan.ts'
 import { type RunContext, report } from './context.ts'
 import { drive } from './drive.ts'
 import { UnknownFact } from './facts/unknown.ts'
+import { endLeftovers } from './leftovers.ts'
 import { openRun } from './open-run.ts'
 import { persistenceOutcome, recordedOutcome, refusedOutcome } from './outcome.ts'
 import { patiently } from './patience.ts'
@@ -44,6 +45,7 @@ export async function resumeRun(ports: RunnerPorts, run: ResumedRun): Promise<Ru
     const incompatible = incompatibility(plan, snapshot, run)
     if (incompatible !== null) return await refuse(context, snapshot, 2, incompatible)
     rebuild(context, snapshot)
+    await endLeftovers(context)
     const unseen = inFlight(snapshot)
     if (unseen.length > 0) {
       await leaveUncertain(context, unseen)

@@ -4,6 +4,7 @@ import type { Json } from '../policy/json.ts'
 import { drive } from './drive.ts'
 import { UnknownFact } from './facts/unknown.ts'
 import type { Draft } from './journal.ts'
+import { endLeftovers } from './leftovers.ts'
 import { openRun } from './open-run.ts'
 import { persistenceOutcome } from './outcome.ts'
 import type { NewRun, RunnerPorts, RunOutcome } from './run.ts'
@@ -35,6 +36,7 @@ export async function startRun(ports: RunnerPorts, run: NewRun): Promise<RunOutc
     if (error instanceof LedgerError) return persistenceOutcome(context, error)
     throw error
   }
+  await endLeftovers(context)
   return drive(context)
 }
 

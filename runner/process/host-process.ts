@@ -1,10 +1,11 @@
-import { type ChildProcess, spawn } from 'node:child_process'
 import type { Readable } from 'node:stream'
-import type { Captured, ProcessEnd } from '../executor.ts'
+import type { Captured, Containment, ProcessEnd } from '../executor.ts'
 import type { Directory } from '../facts/directory.ts'
 import type { Executable } from '../facts/executable.ts'
+import { armProcesses } from './arm.ts'
 import { Capture, type OutputLimits, type StreamName } from './capture.ts'
-import { signalTree } from './tree.ts'
+import type { ArmedHost, Held } from './containment/armed-host.ts'
+import { spawnProcess } from './spawn.ts'
 
 export interface HostProcess {
   executable: Executable
@@ -21,10 +22,14 @@ export interface HostProcess {
   /** What is captured, as it comes. */
   onOutput(stream: StreamName, chunk: Uint8Array): void
   signal: AbortSignal
+  /** Id of the effect that it belongs to, by which it is named where it is left behind. */
+  effect?: string
+  /** For tests; absent = `armProcesses()`. */
+  armed?: ArmedHost
 }
 
 export interface RunningProcess {
-  wait: Promise<{ end: ProcessEnd; captured: Captured }>
+  wait: Promise<{ end: ProcessEnd; captured: Captured; containment: Containment }>
   kill(reason: string): Promise<void>
 }
 
@@ -32,122 +37,159 @@ export interface RunningProcess {
 const drainMilliseconds = 1_000
 /** Between SIGTERM and SIGKILL. */
 const graceMilliseconds = 2_000
+/** From SIGKILL until what still lives is named instead; less of it once a whole job waits to end. */
+const killMilliseconds = 5_000
+const killCancelledMilliseconds = 1_500
+/** How often it is looked whether those who were asked to end have, and whether the main process is still there. */
+const askMilliseconds = 50
+const watchMilliseconds = 1_000
 
 /**
  * Runs one program, bounded: direct argv, no shell, its own session, stdin empty, nothing inherited but what is given. It
  * never throws: how it ended is the result, whatever went wrong. Not a sandbox.
  */
 export function runHostProcess(request: HostProcess): RunningProcess {
-  const capture = new Capture(request.limits)
-  const state: { end: ProcessEnd | null; exited: boolean; killing: boolean; overflowed: boolean } = {
-    end: null,
-    exited: false,
-    killing: false,
-    overflowed: false,
-  }
-  const timers = new Set<NodeJS.Timeout>()
-  const later = (milliseconds: number, act: () => void) => {
-    timers.add(setTimeout(act, milliseconds))
-  }
-  const { promise, resolve } = Promise.withResolvers<{ end: ProcessEnd; captured: Captured }>()
-  const captured = (): Captured => ({ stdout: capture.bytes('stdout'), stderr: capture.bytes('stderr') })
-
-  let child: ChildProcess
+  let armed: ArmedHost | null = null
   try {
-    child = start(request)
+    armed = request.armed ?? armProcesses()
+    const held = armed.start(request.effect ?? '', marker => spawnProcess(request, marker))
+    const run = new Run(request, held)
+    return { wait: run.result, kill: reason => run.cancel(reason) }
   } catch (error) {
-    const wait = Promise.resolve({ end: spawnFailed(error), captured: captured() })
-    return { wait, kill: async () => {} }
-  }
-
-  const stop = (end: ProcessEnd, gently: boolean) => {
-    state.end ??= end
-    if (state.killing || child.pid === undefined) return
-    const { pid } = child
-    state.killing = true
-    if (!gently) return signalTree(pid, 'SIGKILL')
-    signalTree(pid, 'SIGTERM')
-    later(graceMilliseconds, () => signalTree(pid, 'SIGKILL'))
-  }
-  const finish = (end: ProcessEnd) => {
-    for (const timer of timers) clearTimeout(timer)
-    request.signal.removeEventListener('abort', onAbort)
-    if (child.pid !== undefined) signalTree(child.pid, 'SIGKILL')
-    child.stdout?.destroy()
-    child.stderr?.destroy()
-    resolve({ end: state.end ?? end, captured: captured() })
-  }
-  const onAbort = () => stop({ kind: 'cancelled', reason: reasonOf(request.signal) }, true)
-
-  const listen = (stream: StreamName, pipe: Readable | null) => {
-    pipe?.on('error', () => {})
-    pipe?.on('data', (chunk: Uint8Array) => {
-      if (state.overflowed) return
-      const { kept, overflow } = capture.add(stream, chunk)
-      if (kept.length > 0) request.onOutput(stream, kept)
-      if (overflow !== null) {
-        state.overflowed = true
-        // Even one that was asked to end before is not given its grace any more; the first cause stands.
-        state.killing = false
-        stop(overflow, false)
-      }
-    })
-  }
-  // A child that does not read all of it, or is gone, ends as it ends: that is its result.
-  child.stdin?.on('error', () => {})
-  child.stdin?.end(request.stdin ?? undefined)
-  listen('stdout', child.stdout)
-  listen('stderr', child.stderr)
-
-  let exit: ProcessEnd = { kind: 'lost', message: 'the process ended without an exit code' }
-  child.on('error', error => {
-    if (child.pid === undefined) finish(spawnFailed(error))
-  })
-  child.on('exit', (code, signal) => {
-    if (code !== null) exit = { kind: 'exited', code }
-    else if (signal !== null) exit = { kind: 'signalled', signal }
-    state.exited = true
-    later(drainMilliseconds, () => finish(exit))
-  })
-  child.on('close', () => {
-    if (state.exited) finish(exit)
-  })
-
-  later(request.timeoutSeconds * 1_000, () => {
-    if (!state.exited) stop({ kind: 'timed_out', seconds: request.timeoutSeconds }, true)
-  })
-  request.signal.addEventListener('abort', onAbort, { once: true })
-  if (request.signal.aborted) onAbort()
-
-  return {
-    wait: promise,
-    async kill(reason) {
-      stop({ kind: 'cancelled', reason }, true)
-      await promise
-    },
+    const containment: Containment = { containment: 'best-effort', absent: [...(armed?.absent ?? [])], left: [] }
+    const captured = { stdout: new Uint8Array(), stderr: new Uint8Array() }
+    return { wait: Promise.resolve({ end: spawnFailed(error), captured, containment }), kill: async () => {} }
   }
 }
 
-/** On Linux by descriptor, so that the file that was hashed is the file that runs; a script is reopened by its interpreter as descriptor 4. */
-function start({ executable, argv0, args, cwd, environment, stdin }: HostProcess): ChildProcess {
-  const input = stdin === null ? 'ignore' : 'pipe'
-  const common = { env: environment, detached: process.platform !== 'win32', windowsHide: true, shell: false }
-  if (process.platform !== 'linux' || cwd.fd === null)
-    return spawn(executable.realPath, args, { ...common, argv0, cwd: cwd.path, stdio: [input, 'pipe', 'pipe'] })
-  const place = `/proc/self/fd/${cwd.fd}`
-  if (executable.interpreter === null)
-    return spawn(`/proc/self/fd/${executable.fd}`, args, {
-      ...common,
-      argv0,
-      cwd: place,
-      stdio: [input, 'pipe', 'pipe'],
+type Result = Awaited<RunningProcess['wait']>
+
+/** One process from its start to its result. */
+class Run {
+  readonly #request: HostProcess
+  readonly #held: Held
+  readonly #capture: Capture
+  readonly #timers = new Set<NodeJS.Timeout>()
+  readonly #done = Promise.withResolvers<Result>()
+  readonly #closed = Promise.withResolvers<void>()
+  readonly #onAbort = () => this.#stop({ kind: 'cancelled', reason: reasonOf(this.#request.signal) })
+  /** Why agentctl ends it, null while it may run; the first cause stands. */
+  #cause: ProcessEnd | null = null
+  #graceEnds = 0
+  #exit: ProcessEnd = { kind: 'lost', message: 'the process ended without an exit code' }
+  #hasExited = false
+  #isOverflowed = false
+  #isEnding = false
+  /** Looks in a row that found the main process gone though nobody told its exit code. */
+  #missed = 0
+
+  constructor(request: HostProcess, held: Held) {
+    this.#request = request
+    this.#held = held
+    this.#capture = new Capture(request.limits)
+    const { child } = held
+    // A child that does not read all of it, or is gone, ends as it ends: that is its result.
+    child.stdin?.on('error', () => {})
+    child.stdin?.end(request.stdin ?? undefined)
+    this.#listen('stdout', child.stdout)
+    this.#listen('stderr', child.stderr)
+    child.on('error', error => {
+      if (child.pid === undefined) void this.#finish(spawnFailed(error))
     })
-  return spawn('/proc/self/fd/4', args, {
-    ...common,
-    argv0,
-    cwd: place,
-    stdio: [input, 'pipe', 'pipe', 'ignore', executable.fd],
-  })
+    child.on('exit', (code, signal) => this.#exited(code, signal))
+    child.on('close', () => {
+      this.#closed.resolve()
+      if (this.#hasExited) this.#whenAsked()
+    })
+    const { timeoutSeconds, signal } = request
+    this.#later(timeoutSeconds * 1_000, () => this.#stop({ kind: 'timed_out', seconds: timeoutSeconds }))
+    this.#timers.add(setInterval(() => this.#watch(), watchMilliseconds))
+    signal.addEventListener('abort', this.#onAbort, { once: true })
+    if (signal.aborted) this.#onAbort()
+  }
+
+  get result(): Promise<Result> {
+    return this.#done.promise
+  }
+
+  async cancel(reason: string): Promise<void> {
+    this.#stop({ kind: 'cancelled', reason })
+    await this.result
+  }
+
+  #listen(stream: StreamName, pipe: Readable | null): void {
+    pipe?.on('error', () => {})
+    pipe?.on('data', (chunk: Uint8Array) => {
+      if (this.#isOverflowed) return
+      const { kept, overflow } = this.#capture.add(stream, chunk)
+      if (kept.length > 0) this.#request.onOutput(stream, kept)
+      if (overflow === null) return
+      this.#isOverflowed = true
+      // Even one that was asked to end before is not given its grace any more.
+      this.#cause ??= overflow
+      void this.#finish(overflow)
+    })
+  }
+
+  /** Asks everyone to end, and ends whoever has not after the grace. An exit that was seen stands. */
+  #stop(cause: ProcessEnd): void {
+    if (this.#cause !== null || this.#hasExited || this.#isEnding) return
+    this.#cause = cause
+    this.#graceEnds = performance.now() + graceMilliseconds
+    this.#held.terminate()
+    this.#later(graceMilliseconds, () => void this.#finish(cause))
+  }
+
+  #exited(code: number | null, signal: NodeJS.Signals | null): void {
+    if (code !== null) this.#exit = { kind: 'exited', code }
+    else if (signal !== null) this.#exit = { kind: 'signalled', signal }
+    this.#hasExited = true
+    if (this.#cause === null) this.#later(drainMilliseconds, () => void this.#finish(this.#exit))
+  }
+
+  /** Ends what is left once the main process is over; those who were asked to end have their grace first. */
+  #whenAsked(): void {
+    if (this.#cause === null || this.#held.isEmpty() || performance.now() >= this.#graceEnds)
+      void this.#finish(this.#exit)
+    else this.#later(askMilliseconds, () => this.#whenAsked())
+  }
+
+  /** Somebody else may have waited for the main process: then nobody will ever tell its exit code. */
+  #watch(): void {
+    const { pid, exitCode, signalCode } = this.#held.child
+    const isGone = pid !== undefined && exitCode === null && signalCode === null && !exists(pid)
+    this.#missed = isGone ? this.#missed + 1 : 0
+    if (this.#missed === 2) void this.#finish(this.#exit)
+  }
+
+  async #finish(end: ProcessEnd): Promise<void> {
+    if (this.#isEnding) return
+    this.#isEnding = true
+    for (const timer of this.#timers) clearTimeout(timer)
+    this.#request.signal.removeEventListener('abort', this.#onAbort)
+    const budget = this.#cause?.kind === 'cancelled' ? killCancelledMilliseconds : killMilliseconds
+    const containment = await this.#held.end(budget)
+    // Nobody holds the pipes any more, unless somebody could not be ended: what is in them is read to its end.
+    const drained = setTimeout(() => this.#closed.resolve(), drainMilliseconds)
+    await this.#closed.promise
+    clearTimeout(drained)
+    const { stdin, stdout, stderr } = this.#held.child
+    for (const pipe of [stdin, stdout, stderr]) pipe?.destroy()
+    const captured = { stdout: this.#capture.bytes('stdout'), stderr: this.#capture.bytes('stderr') }
+    this.#done.resolve({ end: this.#cause ?? end, captured, containment })
+  }
+
+  #later(milliseconds: number, act: () => void): void {
+    this.#timers.add(setTimeout(act, milliseconds))
+  }
+}
+
+function exists(pid: number): boolean {
+  try {
+    return process.kill(pid, 0)
+  } catch (error) {
+    return error instanceof Error && 'code' in error && error.code === 'EPERM'
+  }
 }
 
 function spawnFailed(error: unknown): ProcessEnd {

@@ -41,6 +41,7 @@ function spawnCode(code: string): string {
     EACCES: 'command_not_executable',
     ENOEXEC: 'command_not_executable',
     E2BIG: 'argv_too_long',
+    inherited_descriptor: 'inherited_descriptor',
   }
   return codes[code] ?? 'spawn_failed'
 }

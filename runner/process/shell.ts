@@ -133,11 +133,13 @@ function preparedProcess(
         },
         onOutput: live.push,
         signal,
+        effect: request.effectId,
       })
-      const wait = running.wait.then(({ end, captured }): EffectResult => {
+      const wait = running.wait.then(({ end, captured, containment }): EffectResult => {
         live.end()
         const output = outputOf(host, end.kind === 'exited' ? end.code : null, captured)
-        const result = resultOfEnd(end, output, isRetrySafe(request))
+        const enforcement = { ...containment }
+        const result = { ...resultOfEnd(end, output, isRetrySafe(request)), enforcement }
         if (result.kind !== 'succeeded' || command.artifacts.length === 0) return result
         const collected = collectArtifacts(
           host.workspace,
@@ -147,7 +149,8 @@ function preparedProcess(
           request.artifactBytesLeft ?? Number.MAX_SAFE_INTEGER,
         )
         if (collected.ok) return { ...result, artifacts: collected.artifacts }
-        return { kind: 'failed', code: collected.code, message: collected.message, output, retrySafe: false }
+        const { code, message } = collected
+        return { kind: 'failed', code, message, output, retrySafe: false, enforcement }
       })
       return { wait, kill: reason => running.kill(reason) }
     },

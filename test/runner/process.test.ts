@@ -74,9 +74,12 @@ describe('how a process is started', () => {
     })
   })
 
-  test('its own session, and no descriptor beside 0, 1, 2 and what every child of this process has', async () => {
+  test('its own session, and no descriptor but 0 to 3', async () => {
     const list = 'ls /proc/self/fd | tr "\\n" " "; cut -d" " -f1,5,6 /proc/$$/stat; echo $$'
-    const plain = execFileSync('/bin/sh', ['-c', list], { stdio: ['ignore', 'pipe', 'ignore'], encoding: 'utf8' })
+    const plain = execFileSync('/bin/sh', ['-c', list], {
+      stdio: ['ignore', 'pipe', 'ignore', 'ignore'],
+      encoding: 'utf8',
+    })
     const [line = '', pid] = String(resultOf(await run(sh(list)))['stdout']).split('\n')
     const [descriptors, session] = [line.split(' ').slice(0, -3), line.split(' ').slice(-3)]
     expect(descriptors).toEqual(plain.split('\n')[0]?.split(' ').slice(0, -3))

@@ -1,0 +1,27 @@
+import { type RunContext, report } from './context.ts'
+import { type Leftover, reapLeftovers } from './process/containment/leftovers.ts'
+
+/** More than this are counted, not named. */
+const maxNamed = 10
+
+/** Before a run's first process: ends what an agentctl that was killed left on this host, and tells it. */
+export async function endLeftovers(context: Pick<RunContext, 'ports' | 'host'>): Promise<void> {
+  const { killed, left } = await reapLeftovers()
+  if (killed.length > 0)
+    report(context, {
+      type: 'warning',
+      message: `ended ${killed.length} processes that an agentctl which was killed had left running: ${named(killed)}`,
+    })
+  if (left.length > 0)
+    report(context, {
+      type: 'warning',
+      message: `${left.length} processes that an agentctl which was killed had left running could not be ended: ${named(left)}; end them as the user that they run as`,
+    })
+}
+
+function named(leftovers: readonly Leftover[]): string {
+  const names = leftovers
+    .slice(0, maxNamed)
+    .map(({ pid, command, effect }) => `${command} (${pid}${effect === '' ? '' : `, of effect ${effect}`})`)
+  return `${names.join(', ')}${leftovers.length > maxNamed ? ', ...' : ''}`
+}

@@ -1,0 +1,63 @@
+import { constants } from 'node:os'
+import { describeError } from '../../policy/redact.ts'
+import { loadKoffi } from './koffi.ts'
+import { type Native, NativeError, type NativeLayer } from './native.ts'
+
+const { EPERM, ESRCH } = constants.errno
+
+const PR_SET_DUMPABLE = 4
+const PR_SET_CHILD_SUBREAPER = 36
+const CLOSE_RANGE_CLOEXEC = 4
+const lastDescriptor = 0xffff_ffff
+const WNOHANG = 1
+
+/** One number on every architecture; the C libraries that are still in use lack functions for them. */
+const calls = { pidfd_send_signal: 424, pidfd_open: 434, close_range: 436 }
+
+/** The system calls through koffi; loaded when the first process starts, never before. */
+export function loadNative(): NativeLayer {
+  const loaded = loadKoffi()
+  if ('absent' in loaded) return loaded
+  const { koffi } = loaded
+  try {
+    const libc = koffi.load('libc.so.6')
+    const prctl: (...args: number[]) => number = libc.func('int prctl(int, ulong, ulong, ulong, ulong)')
+    const syscall: (...args: number[]) => number = libc.func('long syscall(long, long, long, long, long)')
+    const waitpid: (pid: number, status: null, options: number) => number = libc.func('int waitpid(int, int *, int)')
+    return { native: nativeOf({ prctl, syscall, waitpid, errno: () => koffi.errno() }) }
+  } catch (error) {
+    return { absent: `the native layer finds no C library that it knows: ${describeError(error)}` }
+  }
+}
+
+interface Calls {
+  prctl(...args: number[]): number
+  syscall(...args: number[]): number
+  waitpid(pid: number, status: null, options: number): number
+  errno(): number
+}
+
+function nativeOf({ prctl, syscall, waitpid, errno }: Calls): Native {
+  const must = (call: string, result: number) => {
+    if (result < 0) throw new NativeError(call, errno())
+  }
+  return {
+    forbidDump: () => must('prctl(PR_SET_DUMPABLE)', prctl(PR_SET_DUMPABLE, 0, 0, 0, 0)),
+    adoptOrphans: () => must('prctl(PR_SET_CHILD_SUBREAPER)', prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)),
+    closeOnExec: first =>
+      must('close_range', syscall(calls.close_range, first, lastDescriptor, CLOSE_RANGE_CLOEXEC, 0)),
+    reap: pid => waitpid(pid, null, WNOHANG) === pid,
+    openPid(pid) {
+      const fd = syscall(calls.pidfd_open, pid, 0, 0, 0)
+      if (fd >= 0) return { fd }
+      if (errno() === ESRCH) return 'gone'
+      throw new NativeError('pidfd_open', errno())
+    },
+    signal(pidfd, signal) {
+      if (syscall(calls.pidfd_send_signal, pidfd, signal, 0, 0) >= 0) return 'sent'
+      if (errno() === ESRCH) return 'gone'
+      if (errno() === EPERM) return 'denied'
+      throw new NativeError('pidfd_send_signal', errno())
+    },
+  }
+}

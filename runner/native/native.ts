@@ -1,0 +1,28 @@
+/** What agentctl asks of the system that Node has no call for. Linux only; each call is one system call. */
+export interface Native {
+  /** PR_SET_DUMPABLE 0: nobody but root may read this process's environment, memory and descriptors. */
+  forbidDump(): void
+  /** PR_SET_CHILD_SUBREAPER 1: orphans below this process become its own children. */
+  adoptOrphans(): void
+  /** close_range(first, ~0, CLOSE_RANGE_CLOEXEC): no descriptor from `first` on reaches a program started later. */
+  closeOnExec(first: number): void
+  /** waitpid(pid, WNOHANG) of a child that Node did not start; true once it was dead and is gone. */
+  reap(pid: number): boolean
+  /** pidfd_open: a descriptor that stays this process's, whatever becomes of its number. The caller closes it. */
+  openPid(pid: number): { fd: number } | 'gone'
+  /** pidfd_send_signal. */
+  signal(pidfd: number, signal: number): 'sent' | 'gone' | 'denied'
+}
+
+/** The native layer, or why there is none here: a guarantee that needs it is then reported as absent. */
+export type NativeLayer = { native: Native } | { absent: string }
+
+/** A system call that the kernel refused. */
+export class NativeError extends Error {
+  override readonly name = 'NativeError'
+  readonly errno: number
+  constructor(call: string, errno: number) {
+    super(`${call} failed with errno ${errno}`)
+    this.errno = errno
+  }
+}

@@ -1,0 +1,46 @@
+import type { ChildProcess } from 'node:child_process'
+import type { Containment } from '../../executor.ts'
+import type { NativeLayer } from '../../native/native.ts'
+
+/** agentctl made ready to start processes of effects: what it holds them with, and what of it could not be had. */
+export interface ArmedHost {
+  readonly absent: Containment['absent']
+  /**
+   * Starts one process of an effect: `spawn` gets the descriptor to hand on as 3, null where there is none, and must be
+   * synchronous. What it throws is passed on. Throws StartRefused.
+   */
+  start(effect: string, spawn: (marker: number | null) => ChildProcess): Held
+  /** Ends at once what still runs, and takes back what agentctl made on the host. */
+  close(): void
+}
+
+/** The processes of one effect, held together while they run and ended together (03, Containment). */
+export interface Held {
+  readonly child: ChildProcess
+  /** Asks everyone to end: the group, and who has left it. */
+  terminate(): void
+  /** Whether nothing is left that could be asked. */
+  isEmpty(): boolean
+  /** Kills what is left, and proves that it is gone or names it. Once. */
+  end(budgetMilliseconds: number): Promise<Containment>
+}
+
+/** For tests; a run has the defaults. */
+export interface ArmOptions {
+  /** Default: koffi's. */
+  native?: NativeLayer
+  /** Does without cgroups where `best-effort`. */
+  containment?: 'best-effort'
+  /** Default: `registryPlaces` of this user. */
+  registry?: readonly string[]
+}
+
+/** A process that must not be started here: a named, definite reason. */
+export class StartRefused extends Error {
+  override readonly name = 'StartRefused'
+  readonly code: string
+  constructor(code: string, message: string) {
+    super(message)
+    this.code = code
+  }
+}

@@ -1,0 +1,147 @@
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmdirSync, statSync, writeFileSync } from 'node:fs'
+import path from 'node:path'
+import { describeError } from '../../../policy/redact.ts'
+import { cgroupOf } from './proc.ts'
+
+/** Where cgroup v2 is mounted: beside v1 on hybrid hosts, alone elsewhere. */
+const mounts = ['/sys/fs/cgroup/unified', '/sys/fs/cgroup']
+
+/** The directory below agentctl's own cgroup in which each effect gets one, so that limits above still hold. */
+export interface CgroupHome {
+  /** agentctl's own cgroup. */
+  own: string
+  /** `<own>/agentctl/<owner>`. */
+  directory: string
+  inode: number
+  /** Place of `directory` as /proc/<pid>/cgroup names it. */
+  place: string
+}
+
+/** Makes the home, having tried once that a process can be put into a cgroup there, taken out, and the rest killed. */
+export function openCgroupHome(owner: string): { home: CgroupHome } | { absent: string } {
+  const mount = mounts.find(place => existsSync(path.join(place, 'cgroup.procs')))
+  const place = cgroupOf('self')
+  if (mount === undefined || place === null) return { absent: 'this host has no cgroup v2 hierarchy' }
+  if (place.split('/').includes('..')) return { absent: `agentctl's own cgroup ${place} lies outside what is mounted` }
+  const own = path.join(mount, place)
+  const directory = path.join(own, 'agentctl', owner)
+  const below = path.posix.join(place, 'agentctl', owner)
+  try {
+    makeBelow(own, directory)
+    const home = { own, directory, inode: statSync(directory).ino, place: below }
+    const refusal = tryOut(home, place)
+    if (refusal === null) return { home }
+    removeCgroup(directory)
+    return { absent: refusal }
+  } catch (error) {
+    return { absent: `no cgroup can be made below ${own}: ${describeError(error)}` }
+  }
+}
+
+function makeBelow(own: string, directory: string): void {
+  if (!existsSync(path.join(own, 'cgroup.procs'))) throw new Error(`${own} is not mounted`)
+  for (let attempt = 0; ; attempt += 1) {
+    try {
+      mkdirSync(directory, { recursive: true })
+      return
+    } catch (error) {
+      // Another agentctl that ends may have removed the directory between the two.
+      if (attempt === 5) throw error
+    }
+  }
+}
+
+function tryOut(home: CgroupHome, place: string): string | null {
+  if (!existsSync(path.join(home.directory, 'cgroup.kill'))) return 'this kernel has no cgroup.kill (Linux 5.14)'
+  const { dir, result, stuck } = bornIn(home, 'probe', () => cgroupOf('self'))
+  removeCgroup(dir)
+  if (stuck !== null) return stuck
+  if (result !== path.posix.join(home.place, 'probe')) return `${home.directory} does not take processes`
+  return cgroupOf('self') === place ? null : `agentctl could not be moved back to ${home.own}`
+}
+
+/**
+ * Runs `spawn`, which must be synchronous, inside a new cgroup: what it starts is born there. agentctl is moved back
+ * whatever happens; `stuck` says why where it could not be.
+ */
+export function bornIn<Result>(
+  { own, directory }: CgroupHome,
+  name: string,
+  spawn: () => Result,
+): { dir: string; result: Result; stuck: string | null } {
+  const dir = path.join(directory, name)
+  mkdirSync(dir)
+  const move = (to: string) => writeFileSync(path.join(to, 'cgroup.procs'), String(process.pid))
+  let stuck: string | null = null
+  const inside = (): Result => {
+    try {
+      move(dir)
+      return spawn()
+    } finally {
+      try {
+        move(own)
+      } catch (error) {
+        stuck = `agentctl could not be moved back to ${own}: ${describeError(error)}`
+      }
+    }
+  }
+  try {
+    return { dir, result: inside(), stuck }
+  } catch (error) {
+    removeCgroup(dir)
+    throw error
+  }
+}
+
+/** Whether a living process is in it or below; false also once it is gone. */
+export function isPopulated(dir: string): boolean {
+  try {
+    return readFileSync(path.join(dir, 'cgroup.events'), 'latin1').includes('populated 1')
+  } catch {
+    return false
+  }
+}
+
+/** Living and dead members, those of cgroups below included. */
+export function membersOf(dir: string): number[] {
+  try {
+    const own = readFileSync(path.join(dir, 'cgroup.procs'), 'latin1').split('\n').filter(Boolean).map(Number)
+    return [...own, ...childrenOf(dir).flatMap(membersOf)]
+  } catch {
+    return []
+  }
+}
+
+/** SIGKILL to everything inside, whatever it does meanwhile; false where that cannot be, as with agentctl itself inside. */
+export function killCgroup(dir: string): boolean {
+  if (membersOf(dir).includes(process.pid)) return false
+  try {
+    writeFileSync(path.join(dir, 'cgroup.kill'), '1')
+    return true
+  } catch {
+    return !existsSync(dir)
+  }
+}
+
+/** Removes an empty cgroup with the empty ones below it; false where something is left in it. */
+export function removeCgroup(dir: string): boolean {
+  try {
+    rmdirSync(dir)
+    return true
+  } catch {
+    // Processes make cgroups of their own, an agentctl among them does.
+  }
+  try {
+    for (const child of childrenOf(dir)) removeCgroup(child)
+    rmdirSync(dir)
+    return true
+  } catch {
+    return !existsSync(dir)
+  }
+}
+
+function childrenOf(dir: string): string[] {
+  return readdirSync(dir, { withFileTypes: true })
+    .filter(entry => entry.isDirectory())
+    .map(entry => path.join(dir, entry.name))
+}

@@ -1,0 +1,188 @@
+import type { ChildProcess } from 'node:child_process'
+import { randomUUID } from 'node:crypto'
+import path from 'node:path'
+import { describeError } from '../../../policy/redact.ts'
+import type { Containment, Guarantee } from '../../executor.ts'
+import { loadNative } from '../../native/linux.ts'
+import type { Native } from '../../native/native.ts'
+import { type ArmedHost, type ArmOptions, StartRefused } from './armed-host.ts'
+import { bornIn, type CgroupHome, openCgroupHome, removeCgroup } from './cgroup.ts'
+import { inheritableDescriptors } from './descriptors.ts'
+import { Hold } from './hold.ts'
+import { orphans, watchChildren } from './own-children.ts'
+import { cgroupOf, heldFile, ownIdentity, type Seen } from './proc.ts'
+import { closeEntry, closeMarker, type Entry, type Marker, openEntry, openMarker, registryPlaces } from './registry.ts'
+
+/** How often the dead among agentctl's orphans are waited for while effects run. */
+const reapEvery = 1_000
+/** How long an agentctl that ends at once waits for what it killed to be gone. */
+const lastWait = 200
+
+/** Linux: non-dumpable, adopting orphans, each effect in a cgroup or found by descent and marker. */
+export class LinuxHost implements ArmedHost {
+  readonly absent: Containment['absent'] = []
+  readonly #native: Native | null = null
+  readonly #nativeAbsent: string = ''
+  readonly #home: CgroupHome | null = null
+  readonly #entry: Entry | null = null
+  readonly #ownStart: number
+  readonly #holds = new Set<Hold>()
+  readonly #close = () => this.close()
+  #number = 0
+  #reaper: NodeJS.Timeout | null = null
+
+  constructor(options: ArmOptions = {}) {
+    const layer = options.native ?? loadNative()
+    if ('native' in layer) this.#native = layer.native
+    else this.#nativeAbsent = layer.absent
+    this.#arm('non_dumpable', native => native.forbidDump())
+    this.#arm('subreaper', native => native.adoptOrphans())
+    this.#arm('closed_descriptors', native => native.closeOnExec(3))
+    watchChildren()
+
+    const identity = ownIdentity()
+    this.#ownStart = identity?.start ?? 0
+    const name = `${identity?.pid ?? process.pid}-${this.#ownStart}-${randomUUID().slice(0, 8)}`
+    if (options.containment === 'best-effort') this.#miss('cgroup', 'not asked for')
+    else {
+      const opened = openCgroupHome(name)
+      if ('home' in opened) this.#home = opened.home
+      else this.#miss('cgroup', opened.absent)
+    }
+    if (identity === null) this.#miss('findable_after_crash', '/proc does not show agentctl by its own pid')
+    else {
+      const cgroup = this.#home === null ? null : { directory: this.#home.directory, inode: this.#home.inode }
+      const opened = openEntry(
+        name,
+        { ...identity, cgroup },
+        options.registry ?? registryPlaces(process.geteuid?.() ?? -1),
+      )
+      if ('entry' in opened) this.#entry = opened.entry
+      else this.#miss('findable_after_crash', opened.absent)
+    }
+    process.once('exit', this.#close)
+  }
+
+  start(effect: string, spawn: (marker: number | null) => ChildProcess): Hold {
+    this.#closeDescriptors()
+    this.#number += 1
+    const marker = openMarker(this.#entry, this.#number, effect)
+    try {
+      const hold = this.#spawn(String(this.#number), marker, spawn)
+      this.#holds.add(hold)
+      this.#reaper ??= setInterval(() => this.#reapDead(), reapEvery).unref()
+      return hold
+    } catch (error) {
+      if (marker !== null) closeMarker(marker)
+      throw error
+    }
+  }
+
+  close(): void {
+    process.off('exit', this.#close)
+    for (const hold of this.#holds) hold.endNow()
+    if (this.#home !== null && !removeSoon(this.#home.directory)) return
+    if (this.#home !== null) removeCgroup(path.dirname(this.#home.directory))
+    if (this.#entry !== null) closeEntry(this.#entry)
+  }
+
+  #spawn(name: string, marker: Marker | null, spawn: (marker: number | null) => ChildProcess): Hold {
+    const fd = marker?.fd ?? null
+    if (this.#home === null) return new Hold(this.#ports, spawn(fd), marker, null)
+    const { dir, result, stuck } = bornIn(this.#home, name, () => spawn(fd))
+    return new Hold(this.#ports, result, marker, { dir, place: path.posix.join(this.#home.place, name), stuck })
+  }
+
+  get #ports() {
+    return {
+      native: this.#native,
+      absent: this.absent,
+      ownStart: this.#ownStart,
+      orphansOf: (hold: Hold) => this.#orphansOf(hold),
+      release: (hold: Hold) => this.#release(hold),
+    }
+  }
+
+  #release(hold: Hold): void {
+    this.#holds.delete(hold)
+    if (hold.cgroup !== null) removeCgroup(hold.cgroup.dir)
+    if (hold.marker !== null) closeMarker(hold.marker)
+    if (this.#holds.size > 0 || this.#reaper === null) return
+    clearInterval(this.#reaper)
+    this.#reaper = null
+  }
+
+  /** An orphan that nobody can be found for waits until no effect runs any more: until then it may be another's. */
+  #orphansOf(hold: Hold): Seen[] {
+    if (this.#native === null) return []
+    const isLast = ![...this.#holds].some(other => other.running && other !== hold)
+    return this.#reapDead().filter(seen => {
+      const owner = this.#ownerOf(seen)
+      return owner === hold || (owner === null && isLast && !hold.running)
+    })
+  }
+
+  #ownerOf({ pid, session, group }: Seen): Hold | null {
+    const holds = [...this.#holds]
+    const place = cgroupOf(pid)
+    const byCgroup = holds.find(
+      ({ cgroup }) => cgroup !== null && (place === cgroup.place || place?.startsWith(`${cgroup.place}/`)),
+    )
+    if (byCgroup !== undefined) return byCgroup
+    // A number that names a session or a group is given to nobody else while one of it lives.
+    const bySession = holds.find(({ child }) => child.pid === session || child.pid === group)
+    if (bySession !== undefined) return bySession
+    const held = heldFile(
+      pid,
+      holds.flatMap(({ marker }) => marker?.path ?? []),
+    )
+    return held === null ? null : (holds.find(({ marker }) => marker?.path === held) ?? null)
+  }
+
+  /** Waits for the dead among the orphans; answers the living. */
+  #reapDead(): Seen[] {
+    const native = this.#native
+    if (native === null) return []
+    return orphans().filter(({ dead, pid }) => !(dead && native.reap(pid)) && !dead)
+  }
+
+  #closeDescriptors(): void {
+    if (this.#native !== null) {
+      try {
+        this.#native.closeOnExec(3)
+        return
+      } catch {
+        // No close_range before Linux 5.11.
+      }
+    }
+    const [first] = inheritableDescriptors()
+    if (first !== undefined)
+      throw new StartRefused(
+        'inherited_descriptor',
+        `agentctl itself inherited descriptor ${first.fd} (${first.target}), which would reach every process that it starts, and cannot close it here; start agentctl without it, in a shell by ${first.fd}>&-`,
+      )
+  }
+
+  #arm(guarantee: Guarantee, act: (native: Native) => void): void {
+    try {
+      if (this.#native === null) this.#miss(guarantee, this.#nativeAbsent)
+      else act(this.#native)
+    } catch (error) {
+      this.#miss(guarantee, describeError(error))
+    }
+  }
+
+  #miss(guarantee: Guarantee, reason: string): void {
+    this.absent.push({ guarantee, reason })
+  }
+}
+
+/** Removes an agentctl's own cgroup directory, waiting a moment for what was just killed. */
+function removeSoon(directory: string): boolean {
+  const pause = new Int32Array(new SharedArrayBuffer(4))
+  for (let waited = 0; !removeCgroup(directory); waited += 5) {
+    if (waited >= lastWait) return false
+    Atomics.wait(pause, 0, 0, 5)
+  }
+  return true
+}

@@ -1,0 +1,43 @@
+import type { ChildProcess } from 'node:child_process'
+import { subscribe } from 'node:diagnostics_channel'
+import { ownChildren, type Seen, seeProcess } from './proc.ts'
+
+/** What this process started through Node and has not been waited for yet: Node's own to wait for. */
+const started = new Set<ChildProcess>()
+/** Children that were there before the first look: nothing of an effect. Start time by pid. */
+let before: Map<number, number> | null = null
+
+/** From now on tells this process's own children from orphans that it was given. Once is enough. */
+export function watchChildren(): void {
+  if (before !== null) return
+  before = new Map(
+    ownChildren()
+      .flatMap(pid => seeProcess(pid) ?? [])
+      .map(({ pid, start }) => [pid, start]),
+  )
+  subscribe('child_process', message => {
+    if (isStarted(message)) started.add(message.process)
+  })
+}
+
+function isStarted(message: unknown): message is { process: ChildProcess } {
+  return typeof message === 'object' && message !== null && 'process' in message
+}
+
+/**
+ * Children that nobody here started: orphans of processes that it did start, dead ones included. A room that starts
+ * something which is to outlive an effect must not leave it to agentctl as an orphan.
+ */
+export function orphans(): Seen[] {
+  const children = ownChildren()
+  if (children.length === 0) return []
+  const waited = new Set<number>()
+  for (const child of started) {
+    if (child.pid === undefined || child.exitCode !== null || child.signalCode !== null) started.delete(child)
+    else waited.add(child.pid)
+  }
+  return children
+    .filter(pid => !waited.has(pid))
+    .flatMap(pid => seeProcess(pid) ?? [])
+    .filter(({ pid, start }) => before?.get(pid) !== start)
+}
