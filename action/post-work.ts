@@ -5,6 +5,7 @@ import { afterMain } from './after-main.ts'
 import { Annotations } from './annotations.ts'
 import { Guard } from './guard.ts'
 import { JobLog } from './job-log.ts'
+import { reap } from './reap.ts'
 import type { LeftState } from './state.ts'
 
 /** For all that the post step waits for; what is left of its 10 s is for saying what came of it. */
@@ -18,5 +19,6 @@ export async function postWork(left: LeftState): Promise<void> {
   const cancelled = stopOnSignals(() => process.exit(0))
   const signal = AbortSignal.any([cancelled, AbortSignal.timeout(workMs)])
   const base = { environment: process.env, clock: systemClock, ids: systemIds, log, guard, annotations, signal, left }
+  await reap(log, annotations)
   await afterMain(base, getInput)
 }

@@ -3,6 +3,7 @@ import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSy
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { bundle, entries } from '../../build.ts'
+import type { OtherUser } from './other-user.ts'
 
 /** One job attempt as a runner starts it: a workspace, a RUNNER_TEMP and the command files, all new. */
 export interface JobAttempt {
@@ -18,6 +19,8 @@ export interface JobEnd {
   log: string
   outputs: Record<string, string>
   summary: string
+  /** What it left to its post step. */
+  state: Record<string, string>
 }
 
 export function newJob(
@@ -59,8 +62,13 @@ export async function runJob(
   entry: string,
   job: JobAttempt,
   during?: { text: string; act: (pid: number) => void },
+  user: Pick<OtherUser, 'uid' | 'node'> | null = null,
 ): Promise<JobEnd> {
-  const child = spawn(process.execPath, [entry], { env: job.environment, stdio: ['ignore', 'pipe', 'pipe'] })
+  const child = spawn(user?.node ?? process.execPath, [entry], {
+    env: job.environment,
+    stdio: ['ignore', 'pipe', 'pipe'],
+    ...(user !== null && { uid: user.uid, gid: user.uid }),
+  })
   let log = ''
   let acted = false
   const collect = (chunk: Buffer) => {
@@ -76,7 +84,15 @@ export async function runJob(
   )
   const outputs = readOutputs(readFileSync(job.environment['GITHUB_OUTPUT'] ?? '', 'utf8'))
   const summary = readFileSync(job.environment['GITHUB_STEP_SUMMARY'] ?? '', 'utf8')
-  return { exitCode, signal, log, outputs, summary }
+  const state = readOutputs(readFileSync(job.environment['GITHUB_STATE'] ?? '', 'utf8'))
+  return { exitCode, signal, log, outputs, summary, state }
+}
+
+/** The post step as the runner starts it after main: the same variables, the state as STATE_*, a summary of its own. */
+export function postOf(job: JobAttempt, state: Record<string, string>): JobAttempt {
+  writeFileSync(job.environment['GITHUB_STEP_SUMMARY'] ?? '', '')
+  const left = Object.fromEntries(Object.entries(state).map(([name, text]) => [`STATE_${name}`, text]))
+  return { ...job, environment: { ...job.environment, ...left } }
 }
 
 /** As the runner reads the output file: NAME<<DELIMITER, lines, DELIMITER. */
@@ -92,9 +108,10 @@ export function readOutputs(text: string): Record<string, string> {
 }
 
 /** The Action built into a directory of its own, as `uses:` would find it. */
-export async function builtAction(): Promise<{ folder: string; entry: string; remove(): void }> {
+export async function builtAction(): Promise<{ folder: string; entry: string; post: string; remove(): void }> {
   const folder = mkdtempSync(join(tmpdir(), 'agentctl-action-'))
   await bundle(join(folder, 'dist'), { index: entries.index, post: entries.post })
   copyFileSync(join(import.meta.dirname, '../../action.yml'), join(folder, 'action.yml'))
-  return { folder, entry: join(folder, 'dist/index.js'), remove: () => rmSync(folder, { recursive: true }) }
+  const [entry, post] = ['index', 'post'].map(name => join(folder, `dist/${name}.js`)) as [string, string]
+  return { folder, entry, post, remove: () => rmSync(folder, { recursive: true }) }
 }
