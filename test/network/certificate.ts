@@ -31,20 +31,21 @@ export function selfSigned(name: string): { key: string; cert: string } {
   }
 }
 
-function pem(key: KeyObject): string {
+export function pem(key: KeyObject): string {
   return key.export({ type: 'pkcs8', format: 'pem' }).toString()
 }
 
-function tlv(tag: number, content: Buffer): Buffer {
+export function tlv(tag: number, content: Buffer): Buffer {
   const size = content.length
   const length = size < 128 ? [size] : size < 256 ? [0x81, size] : [0x82, size >> 8, size & 0xff]
   return Buffer.concat([Buffer.from([tag, ...length]), content])
 }
 
-const sequence = (...parts: Buffer[]) => tlv(0x30, Buffer.concat(parts))
-const set = (...parts: Buffer[]) => tlv(0x31, Buffer.concat(parts))
-const oid = (hex: string) => tlv(0x06, Buffer.from(hex, 'hex'))
-const integer = (bytes: Buffer) => tlv(0x02, bytes)
-const utcTime = (date: Date) => tlv(0x17, Buffer.from(`${date.toISOString().slice(2, 19).replaceAll(/[-:T]/g, '')}Z`))
-const extension = (id: string, critical: boolean, value: Buffer) =>
+export const sequence = (...parts: Buffer[]) => tlv(0x30, Buffer.concat(parts))
+export const set = (...parts: Buffer[]) => tlv(0x31, Buffer.concat(parts))
+export const oid = (hex: string) => tlv(0x06, Buffer.from(hex, 'hex'))
+export const integer = (bytes: Buffer) => tlv(0x02, bytes)
+export const utcTime = (date: Date) =>
+  tlv(0x17, Buffer.from(`${date.toISOString().slice(2, 19).replaceAll(/[-:T]/g, '')}Z`))
+export const extension = (id: string, critical: boolean, value: Buffer) =>
   sequence(oid(id), ...(critical ? [tlv(0x01, Buffer.from([0xff]))] : []), tlv(0x04, value))

@@ -1,0 +1,80 @@
+import { Resolver as DnsResolver } from 'node:dns/promises'
+import { type NetworkPolicy, type Policy, policyDefaults } from '../../policy/decision/index.ts'
+import { createRedactor } from '../../policy/redact.ts'
+import {
+  type GuardedClient,
+  type GuardedOptions,
+  type GuardedRequest,
+  guardedClient,
+  type NetworkFault,
+  type Resolver,
+} from '../../runner/network/index.ts'
+
+/** A policy that says only what a test is about. */
+export function networkPolicy(
+  hosts: string[],
+  network: Partial<NetworkPolicy> = {},
+  more: Partial<Policy> = {},
+): Policy {
+  return {
+    ...policyDefaults,
+    networkAllowlist: hosts,
+    network: { ...policyDefaults.network, connectTimeoutSeconds: 2, ...network },
+    ...more,
+  }
+}
+
+/** Node's own resolver, which asks one server: nothing below it is ours. */
+export function resolverAt(port: number): Resolver {
+  return async (host, signal) => {
+    const resolver = new DnsResolver({ timeout: 20_000, tries: 1 })
+    resolver.setServers([`127.0.0.1:${port}`])
+    signal.addEventListener('abort', () => resolver.cancel(), { once: true })
+    const found = await Promise.allSettled([resolver.resolve4(host), resolver.resolve6(host)])
+    const addresses = found.flatMap(answer => (answer.status === 'fulfilled' ? answer.value : []))
+    const failed = found.find(answer => answer.status === 'rejected')
+    if (addresses.length === 0 && failed !== undefined) throw failed.reason
+    return addresses
+  }
+}
+
+export function secretsOf(values: { [name: string]: string } = {}, hidden: string[] = []): GuardedOptions['secrets'] {
+  return {
+    redactor: createRedactor(hidden),
+    read: reference => {
+      const source = 'env' in reference ? reference.env : 'other'
+      return { source, value: values[source] }
+    },
+  }
+}
+
+/** The policy with this test authority as customCa, and the secrets that give it. */
+export function trusting(policy: Policy, pem: string): [Policy, Partial<GuardedOptions>] {
+  const network = { ...policy.network, customCa: { env: 'TEST_CA' } }
+  return [{ ...policy, network, environmentAllowlist: ['TEST_CA'] }, { secrets: secretsOf({ TEST_CA: pem }) }]
+}
+
+const opened = new Set<GuardedClient>()
+
+export async function open(policy: Policy, options: Partial<GuardedOptions> = {}): Promise<GuardedClient> {
+  const result = await guardedClient(policy, { secrets: secretsOf(), environment: {}, ...options })
+  if (!result.ok) throw new Error(result.fault.message)
+  opened.add(result.client)
+  return result.client
+}
+
+export async function closeAll(): Promise<void> {
+  await Promise.all([...opened].map(client => client.close()))
+  opened.clear()
+}
+
+export type Seen = { status: number; text: string } | { fault: NetworkFault }
+
+/** One request and its whole body. */
+export async function get(client: GuardedClient, url: string, more: Partial<GuardedRequest> = {}): Promise<Seen> {
+  const result = await client.request({ url, deadlineMs: 10_000, ...more })
+  if (!result.ok) return { fault: result.fault }
+  const body = await result.response.read()
+  if (!body.ok) return { fault: body.fault }
+  return { status: result.response.status, text: Buffer.from(body.bytes).toString() }
+}
