@@ -1,5 +1,12 @@
 import { dirname, join, resolve } from 'node:path'
-import { compile, filesOf, parseDocument, type WorkflowDocument, workflowDigest } from '../policy/document/index.ts'
+import {
+  compile,
+  filesOf,
+  jsonSchemasFor,
+  parseDocument,
+  type WorkflowDocument,
+  workflowDigest,
+} from '../policy/document/index.ts'
 import type { Plan } from '../policy/document/plan.ts'
 import type { Context, Finding } from './command.ts'
 import { CliError, FindingsError } from './failure.ts'
@@ -46,28 +53,29 @@ export interface Compiled {
 }
 
 /** Loads and compiles a document with the inputs and variables of the command line. */
-export function compileDocument(
+export async function compileDocument(
   context: Pick<Context, 'directory' | 'options'>,
   file: string,
   options: DocumentOptions,
   { requireInputs = true } = {},
-): Compiled {
+): Promise<Compiled> {
   const loaded = loadDocument(context, file)
   const { document, files, warnings } = loaded
   const inputs = readInputs(context.directory, options)
   const vars = readVarsFiles(context.directory, options)
   // The repository's floor lives on its default branch, where the control plane reads it; the host's is met when running.
-  const { plan, diagnostics } = compile({ document, inputs, files, floor: null, vars, requireInputs })
+  const jsonSchemas = await jsonSchemasFor(document)
+  const { plan, diagnostics } = compile({ document, inputs, files, floor: null, vars, requireInputs, jsonSchemas })
   return { loaded, plan, findings: inOrder([...warnings, ...diagnostics]) }
 }
 
 /** As `compileDocument`, where only a plan will do. Throws FindingsError, exit 2. */
-export function planOf(
+export async function planOf(
   context: Pick<Context, 'directory' | 'options'>,
   file: string,
   options: DocumentOptions,
-): Compiled & { plan: Plan } {
-  const compiled = compileDocument(context, file, options)
+): Promise<Compiled & { plan: Plan }> {
+  const compiled = await compileDocument(context, file, options)
   const { plan } = compiled
   if (plan === null) throw new FindingsError(compiled.findings)
   return { ...compiled, plan }

@@ -6,7 +6,7 @@ import { countOf } from '../output/findings.ts'
 
 /** `check FILE`: every fault of a document at once; an input without a value is only a warning here. */
 export const check: Handler = async (context, [file = ''], options) => {
-  const { plan, findings } = checked(context, file, documentOptionsSchema.parse(options))
+  const { plan, findings } = await checked(context, file, documentOptionsSchema.parse(options))
   const count = countOf(findings)
   const said = plan === null ? `${file}: ${count}` : `${file} is valid${count === '' ? '' : ` (${count})`}`
   return {
@@ -19,9 +19,13 @@ export const check: Handler = async (context, [file = ''], options) => {
 }
 
 /** A text that is no document at all is a finding as any other. */
-function checked(context: Context, file: string, options: DocumentOptions): Pick<Compiled, 'plan' | 'findings'> {
+async function checked(
+  context: Context,
+  file: string,
+  options: DocumentOptions,
+): Promise<Pick<Compiled, 'plan' | 'findings'>> {
   try {
-    return compileDocument(context, file, options, { requireInputs: false })
+    return await compileDocument(context, file, options, { requireInputs: false })
   } catch (error) {
     if (error instanceof FindingsError) return { plan: null, findings: error.findings }
     throw error

@@ -10,7 +10,7 @@ import { hostPorts } from '../ports.ts'
 
 /** `explain FILE TASK`: what would be decided about a task's effect on this host, and by which rules. */
 export const explain: Handler = async (context, [file = '', id = ''], options) => {
-  const { loaded, plan, findings } = planOf(context, file, documentOptionsSchema.parse(options))
+  const { loaded, plan, findings } = await planOf(context, file, documentOptionsSchema.parse(options))
   if (plan.tasks[id] === undefined)
     throw new CliError('task_not_found', `${file} has no task ${id}`, {
       help: `its tasks: ${plan.order.join(', ')}`,

@@ -8,7 +8,7 @@ import type { Line } from '../output/text.ts'
 
 /** `plan FILE`: the compiled plan; the same bytes for the same document, files and inputs, on every machine. */
 export const plan: Handler = async (context, [file = ''], options) => {
-  const compiled = planOf(context, file, documentOptionsSchema.parse(options))
+  const compiled = await planOf(context, file, documentOptionsSchema.parse(options))
   return {
     kind: 'Plan',
     exitCode: exits.done,

@@ -56,6 +56,8 @@ export interface PlanTask {
   timeoutSeconds: number
   failure: 'stop' | 'continue'
   memoryWrites: string[]
+  /** JSON Schema, draft 2020-12, that the output satisfies or the task fails; absent = none. */
+  outputSchema?: Json
   action: PlanAction
   /** Where the task stands in the document, for annotations; lines and columns from 1. */
   source: { line: number; column: number }
@@ -75,6 +77,9 @@ export interface PlanAction {
   process: PlanCommand | null
   /** What an extension declares of itself; absent for every other kind. */
   extension?: PlanExtension
+  /** JSON Schemas, draft 2020-12, of input and output of the other kinds; absent = none. */
+  inputSchema?: Json
+  outputSchema?: Json
 }
 
 /** The declaration that an extension's handshake must equal, capabilities in order. */

@@ -103,7 +103,9 @@ function unknownFault(keyword: string): Fault | null {
   const instead = refusedKeywords.get(keyword)
   if (instead !== undefined) return { message: `the keyword \`${keyword}\` is not run`, help: instead }
   const close = nearest(keyword, [...keywords.keys()])
-  return close === null ? null : { message: `\`${keyword}\` is no keyword of JSON Schema`, help: `did you mean \`${close}\`?` }
+  return close === null
+    ? null
+    : { message: `\`${keyword}\` is no keyword of JSON Schema`, help: `did you mean \`${close}\`?` }
 }
 
 function subschemas(shape: Shape, value: Json): [schema: Json, step: Path][] {

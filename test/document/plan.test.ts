@@ -245,7 +245,6 @@ describe('what later versions run', () => {
     ['`matrix`', task('matrix: {axes: {a: [1]}}'), 'spec.tasks[0].matrix'],
     ['`loop`', task('loop: {maxIterations: 2, while: "${{ vars.loopIndex < 1 }}"}'), 'spec.tasks[0].loop'],
     ['compensation', task('compensate: {uses: "action:x"}'), 'spec.tasks[0].compensate'],
-    ['checks by JSON Schema', task('outputSchema: {type: object}'), 'spec.tasks[0].outputSchema'],
     [
       'routers',
       workflow('tasks: [{id: a, uses: router, route: {select: "${{ inputs.x }}", cases: []}}]'),
@@ -270,7 +269,6 @@ describe('what later versions run', () => {
       `${workflow(smallest)}  compensation: {onFailure: automatic}\n`,
       'spec.compensation.onFailure',
     ],
-    ['process extensions', action('{kind: extension.process, command: x}'), 'spec.actions.x.kind'],
     ['applying diffs', action('{kind: builtin.apply_diff}'), 'spec.actions.x.kind'],
     ['long-term memory', action('{kind: builtin.long_term_memory.search}'), 'spec.actions.x.kind'],
     ['MCP', action('{kind: mcp.call}'), 'spec.actions.x.kind'],
@@ -284,11 +282,6 @@ describe('what later versions run', () => {
       '`isolation: cell`',
       action(`{kind: builtin.shell.exec, command: x, isolation: cell, cell: {image: "${image}", workspace: w}}`),
       'spec.actions.x.isolation',
-    ],
-    [
-      'checks by JSON Schema',
-      action('{kind: builtin.assign, inputSchema: {type: object}}'),
-      'spec.actions.x.inputSchema',
     ],
   ])('%s is unsupported_capability where it is used', (feature, text, path) => {
     const { plan, diagnostics } = build(text)

@@ -1,6 +1,7 @@
 import type { Floor } from '../../policy/decision/index.ts'
 import { compile, type Diagnostic, mergeDiagnostics, type Plan, parseDocument } from '../../policy/document/index.ts'
 import type { JsonObject } from '../../policy/json.ts'
+import * as jsonSchemas from '../../policy/json-schema/index.ts'
 
 /** A whole document around the lines of its `spec`, which are indented by two here. */
 export function workflow(
@@ -32,7 +33,7 @@ export function build(text: string, options: Options = {}): { plan: Plan | null;
   const { inputs = {}, files = {}, floor = null, file = 'test.yaml', ...rest } = options
   const { document, diagnostics } = parseDocument({ text, file })
   if (document === null) return { plan: null, diagnostics }
-  const compiled = compile({ document, inputs, files, floor, ...rest })
+  const compiled = compile({ document, inputs, files, floor, jsonSchemas, ...rest })
   const warnings = diagnostics.filter(({ severity }) => severity === 'warning')
   return { plan: compiled.plan, diagnostics: mergeDiagnostics(warnings, compiled.diagnostics) }
 }

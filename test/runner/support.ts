@@ -6,6 +6,7 @@ import type { Ledger, PauseRecord } from '../../ledger/port.ts'
 import { defaultApprovalSettings } from '../../policy/approval/record.ts'
 import { compile, type Plan, parseDocument, workflowDigest } from '../../policy/document/index.ts'
 import type { JsonObject } from '../../policy/json.ts'
+import * as jsonSchemas from '../../policy/json-schema/index.ts'
 import {
   type NewRun,
   type ProgressEvent,
@@ -79,7 +80,7 @@ export function planOf(spec: object, inputs: JsonObject = {}): Plan {
   })
   const { document, diagnostics } = parseDocument({ text, file: 'test.yaml' })
   if (document === null) throw new Error(JSON.stringify(diagnostics))
-  const compiled = compile({ document, inputs, files: {}, floor: null })
+  const compiled = compile({ document, inputs, files: {}, floor: null, jsonSchemas })
   if (compiled.plan === null) throw new Error(JSON.stringify(compiled.diagnostics, null, 2))
   if (workflowDigest(document, {}) !== compiled.plan.workflowDigest) throw new Error('digests differ')
   return compiled.plan

@@ -4,8 +4,10 @@ import type { PlanAction, PlanCommand, SecretReference } from '../plan.ts'
 import type { Action } from '../schema/action.ts'
 import { holdsTemplate } from '../template/template.ts'
 import type { Path } from '../yaml/tree.ts'
+import { checkExtension, extensionOf } from './extensions.ts'
 import { boundedBy, setBy } from './floor-limits.ts'
 import { kinds, unsupportedKinds } from './kinds.ts'
+import { checkKnownInput, checkSchema } from './schemas.ts'
 import type { CompiledTask, UsedAction, Work } from './work.ts'
 
 const processFields = [
@@ -35,21 +37,31 @@ export function checkActions(work: Work): void {
       }
       checkIsolation(work, path, action)
     }
+    if (action.kind === 'extension.process')
+      checkExtension(work, path, name, action, isWritten(work.document.value['spec'], path, 'capabilities'))
+    else if (action.protocolVersion !== undefined) refuseField(work, path, action, 'protocolVersion', 'extensions')
+    for (const field of ['inputSchema', 'outputSchema'] as const) {
+      const schema = action[field]
+      if (schema !== undefined) checkSchema(work, [...path, field], schema)
+    }
   }
 }
 
 function refuseProcessFields(work: Work, path: Path, action: Action): void {
   const written = work.document.value['spec']
   for (const field of processFields) {
-    if (!isWritten(written, path, field)) continue
-    const message = `\`${field}\` has no meaning for ${action.kind}`
-    work.reporter.report([...path, field], {
-      code: 'schema_violation',
-      message,
-      help: 'only process actions have it',
-      on: 'key',
-    })
+    if (isWritten(written, path, field)) refuseField(work, path, action, field, 'process actions')
   }
+}
+
+function refuseField(work: Work, path: Path, { kind }: Action, field: string, owners: string): void {
+  const message = `\`${field}\` has no meaning for ${kind}`
+  work.reporter.report([...path, field], {
+    code: 'schema_violation',
+    message,
+    help: `only ${owners} have it`,
+    on: 'key',
+  })
 }
 
 function isWritten(spec: Json | undefined, path: Path, field: string): boolean {
@@ -72,8 +84,10 @@ function checkIsolation(work: Work, path: Path, action: Action): void {
 /** Checks the input of a task against what its action takes; templates are taken to give the right type. */
 export function checkInput(work: Work, task: CompiledTask, action: UsedAction): void {
   const { input } = action.kind
-  if (input === null || unsupportedKinds[action.definition.kind] !== undefined) return
+  if (unsupportedKinds[action.definition.kind] !== undefined) return
   const given = inputOf(task, action)
+  checkInputSchema(work, task, action, given)
+  if (input === null) return
   const path = ['spec', 'tasks', task.index, 'with']
   const { kind } = action.definition
   for (const field of input.required) {
@@ -110,6 +124,18 @@ export function checkInput(work: Work, task: CompiledTask, action: UsedAction): 
   }
 }
 
+function checkInputSchema(work: Work, { index, task }: CompiledTask, action: UsedAction, given: JsonObject): void {
+  const { inputSchema } = action.definition
+  if (inputSchema === undefined) return
+  const path = ['spec', 'tasks', index, ...(task.with === undefined ? [] : ['with'])]
+  checkKnownInput(work, { path, what: `action \`${action.name}\`` }, inputSchema, given)
+}
+
+/** Checks the schema of a task's output. */
+export function checkOutputSchema(work: Work, { index, task }: CompiledTask): void {
+  if (task.outputSchema !== undefined) checkSchema(work, ['spec', 'tasks', index, 'outputSchema'], task.outputSchema)
+}
+
 function fits(field: string, value: Json): boolean {
   if (field === 'value' || (typeof value === 'string' && holdsTemplate(value))) return true
   return field === 'that' ? typeof value === 'boolean' : typeof value === 'string'
@@ -132,6 +158,7 @@ export function actionPlanner(
     const known = made.get(key)
     if (known !== undefined) return known
     const { definition, kind, name } = action
+    const { inputSchema, outputSchema } = definition
     const planned: PlanAction = {
       name,
       kind: definition.kind,
@@ -142,6 +169,9 @@ export function actionPlanner(
       idempotency: definition.idempotency ?? kind.idempotency,
       isolation: definition.isolation,
       process: kind.process ? commandOf(work, name, definition, timeoutSeconds) : null,
+      ...(definition.kind === 'extension.process'
+        ? { extension: extensionOf(definition) }
+        : { ...(inputSchema !== undefined && { inputSchema }), ...(outputSchema !== undefined && { outputSchema }) }),
     }
     made.set(key, planned)
     return planned

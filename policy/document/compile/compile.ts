@@ -2,6 +2,7 @@ import { canonical } from '../../canonical.ts'
 import { effectivePolicy, policyValues } from '../../decision/effective.ts'
 import { type Floor, floorDigest } from '../../decision/floor.ts'
 import type { JsonObject } from '../../json.ts'
+import type { JsonSchemas } from '../../json-schema/types.ts'
 import type { Diagnostic } from '../diagnostic.ts'
 import type { WorkflowDocument } from '../document.ts'
 import { documentLimits } from '../limits.ts'
@@ -9,7 +10,7 @@ import { mergeDiagnostics } from '../parse.ts'
 import type { EffectivePolicy, Plan, PlanTask } from '../plan.ts'
 import { createReporter } from '../reporter.ts'
 import { placesOfItems } from '../yaml/places.ts'
-import { actionPlanner, checkActions, checkInput, inputOf } from './actions.ts'
+import { actionPlanner, checkActions, checkInput, checkOutputSchema, inputOf } from './actions.ts'
 import { checkCapture } from './capture.ts'
 import { planDigest } from './digests.ts'
 import { filesOf, workflowDigest } from './files.ts'
@@ -35,6 +36,8 @@ export interface CompileOptions {
   floor: Floor | null
   /** Variables that replace those of the document, `--vars-file`: data, as `readVars` gives them. */
   vars?: JsonObject
+  /** What checks the document's JSON Schemas, as `jsonSchemasFor` gives it. */
+  jsonSchemas?: JsonSchemas | null
   /** Whether an input that is read and has no value is an error (the default); else a warning, for a check without inputs. */
   requireInputs?: boolean
 }
@@ -46,7 +49,10 @@ export interface CompileResult {
   diagnostics: Diagnostic[]
 }
 
-/** Makes the plan of a document, or all that stands in its way. Pure: the same arguments give the same bytes. */
+/**
+ * Makes the plan of a document, or all that stands in its way. Pure: the same arguments give the same bytes. Throws
+ * TypeError where the document has schemas and `jsonSchemas` is not given.
+ */
 export function compile(options: CompileOptions): CompileResult {
   const { document, floor, inputs, requireInputs = true } = options
   const { spec } = document.workflow
@@ -60,6 +66,7 @@ export function compile(options: CompileOptions): CompileResult {
     document,
     reporter,
     floor,
+    jsonSchemas: options.jsonSchemas ?? null,
     inputs: effectiveInputs(spec.inputs, inputs),
     vars: { ...mergeVars(document.directory, contents, spec.varsFiles, spec.vars), ...overrides },
     overrides,
@@ -74,7 +81,10 @@ export function compile(options: CompileOptions): CompileResult {
   reportUnsupported(work)
   checkActions(work)
   checkSecrets(work)
-  for (const task of tasks) if (task.action !== null && !task.faulty) checkInput(work, task, task.action)
+  for (const task of tasks) {
+    if (task.action !== null && !task.faulty) checkInput(work, task, task.action)
+    checkOutputSchema(work, task)
+  }
   checkReferences(work, { requireInputs })
   checkMemoryWrites(work)
   const policy = meetFloor(work)
@@ -168,6 +178,7 @@ function planTasks(work: Work, defaultTimeoutSeconds: number): { [id: string]: P
       timeoutSeconds,
       failure: task.failure,
       memoryWrites: memoryWritesOf(compiled),
+      ...(task.outputSchema !== undefined && { outputSchema: task.outputSchema }),
       action: planAction(compiled, action, timeoutSeconds),
       source: places[index] ?? { line: 1, column: 1 },
     }

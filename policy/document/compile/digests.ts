@@ -59,6 +59,7 @@ const fieldNames = {
   id: true,
   memoryWrites: true,
   needs: true,
+  outputSchema: true,
   retry: true,
   timeoutSeconds: true,
   uses: true,

@@ -105,7 +105,6 @@ export const kinds: { readonly [Name in ActionKind]: Kind } = {
 /** Kinds that this version parses and cannot run, with the name of what is missing. */
 export const unsupportedKinds: { readonly [Name in ActionKind]?: string } = {
   'builtin.apply_diff': 'applying diffs',
-  'extension.process': 'process extensions',
   'builtin.long_term_memory.read': 'long-term memory',
   'builtin.long_term_memory.search': 'long-term memory',
   'builtin.long_term_memory.write': 'long-term memory',

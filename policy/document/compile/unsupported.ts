@@ -9,7 +9,6 @@ const taskFeatures = {
   route: 'routers',
   loop: '`loop`',
   compensate: 'compensation',
-  outputSchema: 'checks by JSON Schema',
 } as const
 const taskFields = Object.keys(taskFeatures) as (keyof typeof taskFeatures)[]
 
@@ -39,8 +38,6 @@ export function reportUnsupported(work: Work): void {
     const feature = unsupportedKinds[action.kind]
     if (feature !== undefined) report([...path, 'kind'], `${feature} (\`${action.kind}\`)`)
     if (action.isolation !== 'process') report([...path, 'isolation'], `\`isolation: ${action.isolation}\``)
-    if (action.inputSchema !== undefined) report([...path, 'inputSchema'], 'checks by JSON Schema')
-    if (action.outputSchema !== undefined) report([...path, 'outputSchema'], 'checks by JSON Schema')
   }
 }
 

@@ -1,5 +1,6 @@
 import type { Floor } from '../../decision/floor.ts'
 import type { JsonObject } from '../../json.ts'
+import type { JsonSchemas } from '../../json-schema/types.ts'
 import type { WorkflowDocument } from '../document.ts'
 import type { Reporter } from '../reporter.ts'
 import type { Action } from '../schema/action.ts'
@@ -12,6 +13,8 @@ export interface Work {
   document: WorkflowDocument
   reporter: Reporter
   floor: Floor | null
+  /** null where the document needs none. */
+  jsonSchemas: JsonSchemas | null
   /** Defaults under the given values. */
   inputs: JsonObject
   /** Workflow variables, overrides applied. */

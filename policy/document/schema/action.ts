@@ -25,6 +25,9 @@ export const actionKinds = [
 ] as const
 export type ActionKind = (typeof actionKinds)[number]
 
+/** The one protocol that process extensions speak (03, Extension protocol). */
+export const extensionProtocol = 'agentctl.dev/process-extension/v1'
+
 const container = z
   .strictObject({
     image: z.string().min(1).describe('NAME@sha256:<64 hex> or sha256:<64 hex>; it must exist locally'),
@@ -96,9 +99,11 @@ export const actionSchema = z.strictObject({
   isolation: z.enum(isolations).default('process'),
   container: container.optional(),
   cell: cell.optional(),
-  protocolVersion: z.string().optional(),
-  inputSchema: jsonSchemaSchema.optional(),
-  outputSchema: jsonSchemaSchema.optional(),
-  capabilities: z.array(z.string().min(1)).default([]),
+  protocolVersion: z.string().optional().describe(`of an extension: ${extensionProtocol}`),
+  inputSchema: jsonSchemaSchema
+    .optional()
+    .describe('JSON Schema, draft 2020-12, that the input satisfies before anything runs'),
+  outputSchema: jsonSchemaSchema.optional().describe('JSON Schema, draft 2020-12, that the output satisfies'),
+  capabilities: z.array(z.string().min(1)).default([]).describe('what an extension declares of itself, in its order'),
 })
 export type Action = z.output<typeof actionSchema>
