@@ -61,7 +61,7 @@ export function attach(at: AttachStore, attachment: Attachment): Attached {
 
 /** What the post step of an attempt finds: the lease of what its main left running, its pause, or a recorded end. */
 function settle(at: AttachStore, attachment: Attachment, current: RunRecord | null): Attached {
-  if (current === null) throw problem(404, 'nothing_to_settle', 'this instance has no run: its main began none')
+  if (current === null) throw problem(422, 'nothing_to_settle', 'this instance has no run: its main began none')
   switch (current.state) {
     case 'running':
       refuseStranger(at, current, attachment)

@@ -461,9 +461,9 @@ describe('the post step of an attempt', () => {
   const refusedPost = (place: Place = {}) => refusalOf({ ...place, settling: true })
 
   it('begins no run', () => {
-    expect(refusedPost()).toEqual(refused(404, 'nothing_to_settle', /its main began none/))
+    expect(refusedPost()).toEqual(refused(422, 'nothing_to_settle', /its main began none/))
     attachAt()
-    expect(refusedPost()).toEqual(refused(404, 'nothing_to_settle', /its main began none/))
+    expect(refusedPost()).toEqual(refused(422, 'nothing_to_settle', /its main began none/))
     expect(store.runs().items).toEqual([])
   })
 
@@ -480,7 +480,7 @@ describe('the post step of an attempt', () => {
     attachAt({ attempt: 2 })
     expect(refusedPost()).toEqual(refused(409, 'lease_held', /gone on in attempt 2/))
     expect(refusedPost({ attempt: 2, sha: 'b'.repeat(40) })).toEqual(refused(403, 'commit_mismatch', /start a new run/))
-    expect(refusedPost({ workflowRunId: 9002 })).toEqual(refused(404, 'nothing_to_settle', /./))
+    expect(refusedPost({ workflowRunId: 9002 })).toEqual(refused(422, 'nothing_to_settle', /./))
   })
 
   it('leaves what it settles to the next attempt', () => {
