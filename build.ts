@@ -2,6 +2,7 @@ import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join, relative } from 'node:path'
 import { build, type Metafile, type Plugin } from 'esbuild'
+import { addNative } from './build-native.ts'
 
 /**
  * Builds dist/, which is committed, since `uses: org/agentctl@v1` runs the tree as it stands. With `--check` it builds
@@ -57,7 +58,7 @@ const banner = "import{createRequire as makeRequire}from'node:module';const requ
 /** What dist/ holds: the Action's two entries and the command line's. */
 export const entries = { index: 'action/main.ts', post: 'action/post.ts', cli: 'cli/main.ts' }
 
-/** Builds into a directory; answers what went into each file. */
+/** Builds into a directory, koffi's binaries beside it; answers what went into each file. */
 export async function bundle(outdir: string, entryPoints: Record<string, string> = entries): Promise<Metafile> {
   const { metafile } = await build({
     absWorkingDir: root,
@@ -78,6 +79,7 @@ export async function bundle(outdir: string, entryPoints: Record<string, string>
     metafile: true,
     logLevel: 'warning',
   })
+  await addNative(outdir)
   return metafile
 }
 
