@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import { copyFile, mkdir, mkdtemp, readFile, rename, rm } from 'node:fs/promises'
+import { chmod, copyFile, mkdir, mkdtemp, readFile, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { z } from 'zod'
@@ -20,7 +20,9 @@ export async function addNative(outdir: string): Promise<void> {
   for (const target of targets) {
     const folder = join(outdir, 'native', target)
     await mkdir(folder, { recursive: true })
-    await copyFile(await binaryOf(target), join(folder, 'koffi.node'))
+    const binary = join(folder, 'koffi.node')
+    await copyFile(await binaryOf(target), binary)
+    await chmod(binary, 0o644)
   }
   await copyFile(join(root, 'node_modules/koffi/LICENSE.txt'), join(outdir, 'native/LICENSE.txt'))
 }
