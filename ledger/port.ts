@@ -165,6 +165,11 @@ export interface RunSnapshot {
   pauses: PauseRecord[]
   outputs: Json
   head: Digest
+  /**
+   * Milliseconds that earlier holders of the lease worked on the run, without the time since the present one took it;
+   * absent where the ledger does not tell.
+   */
+  activeMilliseconds?: number
 }
 
 export type { Artifact, BlobRef, Instance, Payload, Requester }

@@ -182,4 +182,5 @@ export const runSnapshotSchema: z.ZodType<RunSnapshot> = z.object({
   pauses: z.array(pauseRecordSchema),
   outputs: jsonSchema,
   head: digestSchema,
+  activeMilliseconds: z.int().min(0).exactOptional(),
 })

@@ -1,7 +1,10 @@
-import type { JsonObject } from '../policy/json.ts'
+import type { RunSnapshot } from '../ledger/port.ts'
+import type { Json, JsonObject } from '../policy/json.ts'
+import type { TaskState } from '../policy/states.ts'
 import type { RunContext } from './context.ts'
 import type { EffectResult } from './executor.ts'
 import type { AskedEffect, Settled } from './proposal.ts'
+import type { RunState } from './state.ts'
 
 /** What a write will add to the files that the run keeps. */
 export function writtenBytes({ expected }: AskedEffect): number {
@@ -28,10 +31,42 @@ export function outputBytesLeft({ plan, state }: Pick<RunContext, 'plan' | 'stat
 export function countUse({ state }: RunContext, result: EffectResult): void {
   if (result.kind === 'cancelled') return
   for (const { bytes } of result.kind === 'succeeded' ? result.artifacts : []) state.artifactBytes += bytes?.length ?? 0
-  const { output } = result
-  if (output === null || typeof output !== 'object' || Array.isArray(output)) return
+  state.outputBytes += printedBytes(result.output)
+}
+
+/** A result whose files the run may not keep any more is a failure: several of one batch can use up the rest together. */
+export function withinArtifacts(context: RunContext, result: EffectResult): EffectResult {
+  if (result.kind !== 'succeeded') return result
+  const bytes = result.artifacts.reduce((sum, artifact) => sum + (artifact.bytes?.length ?? 0), 0)
+  if (bytes === 0 || !exceedsArtifacts(context, bytes)) return result
+  const { artifacts: _, ...rest } = result
+  return { ...rest, kind: 'failed', code: 'artifact_limit', message: artifactMessage(context), retrySafe: false }
+}
+
+/** Whether processes of one batch could print more together than the run may still print. */
+export function exceedsOutput(context: RunContext, asked: readonly AskedEffect[]): boolean {
+  const bytes = asked.reduce((sum, { task }) => sum + (task.action.process?.combinedOutputLimitBytes ?? 0), 0)
+  return bytes > outputBytesLeft(context)
+}
+
+/** Takes note of what earlier attempts of the run used up, by their record. */
+export function countRecorded(state: RunState, { tasks, effects, activeMilliseconds }: RunSnapshot): void {
+  state.earlierMilliseconds = activeMilliseconds ?? 0
+  const started = new Set<string>()
+  for (const { artifacts, result, startedAt, task } of effects) {
+    if (startedAt !== null) started.add(task)
+    for (const { blob } of artifacts) state.artifactBytes += blob?.bytes ?? 0
+    state.outputBytes += printedBytes(result)
+  }
+  state.startedTasks = tasks.filter(({ task }) => started.has(task)).length
+}
+
+function printedBytes(output: Json): number {
+  if (output === null || typeof output !== 'object' || Array.isArray(output)) return 0
+  let bytes = 0
   for (const stream of [output['stdout'], output['stderr']])
-    if (typeof stream === 'string') state.outputBytes += Buffer.byteLength(stream)
+    if (typeof stream === 'string') bytes += Buffer.byteLength(stream)
+  return bytes
 }
 
 export function exceedsArtifacts(context: RunContext, bytes: number): boolean {
@@ -39,13 +74,21 @@ export function exceedsArtifacts(context: RunContext, bytes: number): boolean {
 }
 
 export function artifactRefusal(context: RunContext, condition: JsonObject | null): Settled {
-  const message = `the files that this run keeps would exceed maxArtifactBytes (${maxArtifactBytes(context)}); raise it or write less`
-  return { kind: 'failed', code: 'artifact_limit', message, condition }
+  return { kind: 'failed', code: 'artifact_limit', message: artifactMessage(context), condition }
 }
 
-/** Budgets over tasks and time; what is beyond one is not started. */
-export function budgetRefusal(context: RunContext, pending: number): Settled | null {
-  const { budgets } = context.plan
+function artifactMessage(context: RunContext): string {
+  return `the files that this run keeps would exceed maxArtifactBytes (${maxArtifactBytes(context)}); raise it or write less`
+}
+
+/**
+ * Budgets over tasks, loop iterations and time; what is beyond one is not started. `slots` are about to start. A task
+ * that collects results uses up nothing.
+ */
+export function budgetRefusal(context: RunContext, id: string, slots: readonly { id: string }[]): Settled | null {
+  const { plan, state } = context
+  const { budgets } = plan
+  const { control, iteration } = state.task(id)
   const refuse = (name: string, limit: number) =>
     ({
       kind: 'failed',
@@ -53,9 +96,28 @@ export function budgetRefusal(context: RunContext, pending: number): Settled | n
       message: `the run's budget ${name} (${limit}) is used up; raise spec.runtime.budgets.${name}`,
       condition: null,
     }) as const
-  const { maxTasks, maxWallTimeSeconds } = budgets
-  if (maxTasks !== undefined && context.state.startedTasks + pending >= maxTasks) return refuse('maxTasks', maxTasks)
-  if (maxWallTimeSeconds !== undefined && performance.now() - context.beganAt > maxWallTimeSeconds * 1_000)
+  const { maxTasks, maxLoopIterations, maxWallTimeSeconds } = budgets
+  const isIteration = iteration !== undefined && control?.kind !== 'iterations'
+  if (isIteration && maxLoopIterations !== undefined && iterationsBegun(context, slots) >= maxLoopIterations)
+    return refuse('maxLoopIterations', maxLoopIterations)
+  if (control !== undefined) return null
+  if (maxTasks !== undefined && state.startedTasks + slots.length >= maxTasks) return refuse('maxTasks', maxTasks)
+  const milliseconds = state.earlierMilliseconds + performance.now() - context.beganAt
+  if (maxWallTimeSeconds !== undefined && milliseconds > maxWallTimeSeconds * 1_000)
     return refuse('maxWallTimeSeconds', maxWallTimeSeconds)
   return null
+}
+
+const begun: ReadonlySet<TaskState> = new Set(['running', 'succeeded', 'failed', 'denied', 'uncertain'])
+
+/** Iterations that have begun, in this attempt or an earlier one, or are about to. */
+function iterationsBegun({ state }: RunContext, slots: readonly { id: string }[]): number {
+  const starting = new Set(slots.map(({ id }) => id))
+  let count = 0
+  for (const [id, { state: now }] of state.tasks) {
+    const { control, iteration } = state.task(id)
+    if (iteration === undefined || control?.kind === 'iterations') continue
+    if (begun.has(now) || starting.has(id)) count += 1
+  }
+  return count
 }

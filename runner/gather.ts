@@ -1,7 +1,9 @@
-import { artifactRefusal, budgetRefusal, exceedsArtifacts, writtenBytes } from './budgets.ts'
+import { artifactRefusal, budgetRefusal, exceedsArtifacts, exceedsOutput, writtenBytes } from './budgets.ts'
 import type { RunContext } from './context.ts'
-import { type Move, moveTask } from './moves.ts'
-import { type AskedEffect, propose } from './proposal.ts'
+import { controlMove } from './expansion/control.ts'
+import { readinessOf } from './expansion/readiness.ts'
+import { moveTask } from './moves.ts'
+import { type AskedEffect, propose, type View } from './proposal.ts'
 import { settle } from './settle.ts'
 import type { Slot } from './slot.ts'
 import { isOver } from './state.ts'
@@ -18,14 +20,18 @@ export async function gather(context: RunContext): Promise<{ slots: Slot[]; sett
     if (slots.length >= plan.maxConcurrency || state.mustStop() || context.stop.aborted) break
     const { state: taskState, deferred } = state.status(id)
     if (deferred || isOver(taskState)) continue
-    const readiness = readinessOf(context, id)
+    const readiness = readinessOf(state, id)
     if (readiness === 'blocked') continue
     if (readiness !== 'ready') {
       context.carry.push(await moveTask(context, id, readiness))
       settled = true
       continue
     }
-    const refusal = budgetRefusal(context, slots.length)
+    const refusal = budgetRefusal(context, id, slots)
+    if (refusal === null && (await settleControl(context, id, view))) {
+      settled = true
+      continue
+    }
     const proposal = refusal ?? (await propose(context, id, view))
     if (proposal.kind !== 'ready') {
       context.carry.push(...(await settle(context, id, proposal)))
@@ -34,7 +40,9 @@ export async function gather(context: RunContext): Promise<{ slots: Slot[]; sett
     }
     const bytes = writtenBytes(proposal.asked)
     const overlaps = slots.some(slot => samePlace(slot.asked, proposal.asked))
-    if (overlaps || (slots.length > 0 && exceedsArtifacts(context, reserved + bytes))) {
+    const together = [...slots.map(slot => slot.asked), proposal.asked]
+    const exceeds = exceedsArtifacts(context, reserved + bytes) || exceedsOutput(context, together)
+    if (overlaps || (slots.length > 0 && exceeds)) {
       proposal.prepared.close()
       break
     }
@@ -50,30 +58,12 @@ export async function gather(context: RunContext): Promise<{ slots: Slot[]; sett
   return { slots, settled }
 }
 
-type Readiness = 'ready' | 'blocked' | Move
-
-/** What its dependencies make of a task: skipped after a skipped one, cancelled after one that did not succeed. */
-function readinessOf({ state }: RunContext, id: string): Readiness {
-  let blocked = false
-  let skipped = ''
-  for (const need of state.task(id).needs) {
-    switch (state.status(need).state) {
-      case 'succeeded':
-        break
-      case 'skipped':
-        skipped ||= need
-        break
-      case 'failed':
-      case 'denied':
-      case 'uncertain':
-      case 'cancelled':
-        return { to: 'cancelled', error: { code: 'dependency', message: `task ${need} did not succeed` } }
-      default:
-        blocked = true
-    }
-  }
-  if (blocked) return 'blocked'
-  return skipped === '' ? 'ready' : { to: 'skipped', output: { reason: `task ${skipped} was skipped` } }
+/** Computes a task that has no effect of its own; false for any other. */
+async function settleControl(context: RunContext, id: string, view: View): Promise<boolean> {
+  const task = context.state.task(id)
+  if (task.control === undefined) return false
+  context.carry.push(await moveTask(context, id, await controlMove(context, task, task.control, view)))
+  return true
 }
 
 /** Two writes of one file never share a batch: the second one's decision is about the first one's result. */

@@ -19,7 +19,7 @@ export async function lookAhead(
   const isWaiting = new Set(asked.keys())
   const unclear = new Set<string>()
   for (const id of state.open) {
-    if (isWaiting.has(id)) continue
+    if (isWaiting.has(id) || state.task(id).control !== undefined) continue
     const proposal = await propose(context, id, { memory: memoryFor(context, id), tasks: state.outputs, ahead: true })
     if (proposal.kind === 'ready') proposal.prepared.close()
     if (proposal.kind === 'ask') asked.set(id, proposal.asked)

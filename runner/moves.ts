@@ -7,7 +7,7 @@ import { isOver } from './state.ts'
 
 export interface Move {
   to: TaskState
-  /** With succeeded and skipped; redacted here. */
+  /** With succeeded and skipped, and what an aggregate has collected in any end; redacted here. */
   output?: Json
   error?: { code: string; message: string } | null
   condition?: JsonObject | null
@@ -31,8 +31,8 @@ export async function moveTask(context: RunContext, id: string, move: Move): Pro
   state.set(id, move.to)
   status.error = error
   if (move.condition) status.condition = move.condition
-  const hasOutput = move.to === 'succeeded' || move.to === 'skipped'
-  if (hasOutput) state.outputs[id] = { output }
+  const isReadable = move.to === 'succeeded' || move.to === 'skipped'
+  if (isReadable) state.outputs[id] = { output }
   const memory = move.to === 'succeeded' ? memoryDelta(kind, output) : null
   if (memory !== null) state.memory = { ...state.memory, ...memory }
   tell(context, id, move.enforcement)
@@ -41,7 +41,7 @@ export async function moveTask(context: RunContext, id: string, move: Move): Pro
     task: id,
     attempt: status.attempt,
     to: move.to,
-    output: hasOutput ? await journal.payload(output) : null,
+    output: isReadable || move.output !== undefined ? await journal.payload(output) : null,
     error,
     condition: status.condition,
     memory,

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { JsonObject } from '../policy/json.ts'
-import { countUse } from './budgets.ts'
+import { countUse, withinArtifacts } from './budgets.ts'
 import { commit, type RunContext, report } from './context.ts'
 import { decidedBy } from './decided-by.ts'
 import { errorOf, finishDraft, requestDraft, startDraft } from './drafts.ts'
@@ -79,7 +79,7 @@ async function record(context: RunContext, drafts: readonly Draft[]): Promise<vo
 async function runEffect(context: RunContext, { id, asked, prepared }: Slot): Promise<EffectResult> {
   if (!context.stop.aborted) await context.journal.assertMayStart()
   if (context.stop.aborted) return { kind: 'cancelled', message: 'the run was cancelled before it started' }
-  const result = await waitFor(prepared, context.stop)
+  const result = withinArtifacts(context, await waitFor(prepared, context.stop))
   context.unrecorded.set(asked.effect, {
     task: id,
     to: result.kind,

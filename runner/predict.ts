@@ -1,8 +1,10 @@
 import type { ExpectedEffect } from '../policy/approval/record.ts'
 import type { Decision } from '../policy/decision/decision.ts'
-import type { Plan } from '../policy/document/plan.ts'
+import type { Plan, PlanTask } from '../policy/document/plan.ts'
 import type { Json, JsonObject } from '../policy/json.ts'
 import { memoryDelta } from './drafts.ts'
+import { predictControl, remember, waitsForOutput } from './expansion/predict.ts'
+import { membersOf } from './expansion/readiness.ts'
 import { bind } from './open-run.ts'
 import { type AskedEffect, type Proposal, type Proposer, propose } from './proposal.ts'
 import type { RunnerPorts } from './run.ts'
@@ -60,10 +62,12 @@ export async function predictRun(ports: PredictPorts, plan: Plan): Promise<Predi
   const tasks: TaskPrediction[] = []
   for (const id of plan.order) {
     const task = context.state.task(id)
-    const before = needed(task.needs, outcomes)
-    const predicted = before ?? (await predictTask(context, id, touched))
+    const predicted =
+      needed(task, outcomes) ??
+      (await predictControl(context, task, outcomes)) ??
+      (await predictTask(context, id, touched))
     outcomes.set(id, predicted.outcome)
-    if (predicted.outcome === 'skipped') context.state.outputs[id] = { output: predicted.output }
+    remember(context.state, id, predicted)
     tasks.push({
       task: id,
       kind: task.action.kind,
@@ -81,10 +85,12 @@ export async function predictRun(ports: PredictPorts, plan: Plan): Promise<Predi
   }
 }
 
-type Judged = Pick<TaskPrediction, 'outcome' | 'reason' | 'expected' | 'output'>
-type Predicted = Judged & Pick<TaskPrediction, 'decision'>
+export type Judged = Pick<TaskPrediction, 'outcome' | 'reason' | 'expected' | 'output'>
+export type Predicted = Judged & Pick<TaskPrediction, 'decision'>
 
-function needed(needs: readonly string[], outcomes: Map<string, TaskPrediction['outcome']>): Predicted | null {
+function needed(task: PlanTask, outcomes: Map<string, TaskPrediction['outcome']>): Predicted | null {
+  const members = membersOf(task)
+  const needs = task.needs.filter(need => !members.has(need))
   const skipped = needs.find(need => outcomes.get(need) === 'skipped')
   const stopped = needs.find(need => ['denied', 'failed'].includes(outcomes.get(need) ?? ''))
   if (stopped !== undefined) return { ...only('unknown', `task ${stopped} would not succeed`), decision: null }
@@ -172,18 +178,6 @@ function settled(proposal: Exclude<Proposal, { kind: 'ready' }>): Judged {
     case 'decided':
       return only('failed', `${proposal.code}: ${proposal.message}`)
   }
-}
-
-/** Whether a task's templates may fail only because an earlier task has not run. */
-function waitsForOutput({ plan, state }: Proposer, id: string): boolean {
-  const seen = new Set<string>()
-  const visit = (task: string): boolean =>
-    (plan.tasks[task]?.needs ?? []).some(need => {
-      if (seen.has(need)) return false
-      seen.add(need)
-      return state.outputs[need] === undefined || visit(need)
-    })
-  return visit(id)
 }
 
 function fileOf({ facts }: AskedEffect): string | null {

@@ -140,11 +140,12 @@ export function reasonToAsk({ decision, changed }: AskedEffect): string {
   return changed.length === 0 ? decision.reason : `${decision.reason} (asked again: ${changed.join(', ')})`
 }
 
-type Condition =
+export type Condition =
   | { kind: 'decided'; result: boolean; record: JsonObject }
   | { kind: 'failed'; code: string; message: string }
 
-function conditionOf(context: Proposer, task: PlanTask, view: View): Condition | null {
+/** What a task's `when` decides; null where it has none, or cannot be known ahead of its turn. */
+export function conditionOf(context: Pick<Proposer, 'plan'>, task: PlanTask, view: View): Condition | null {
   if (task.when === null) return null
   const scoped = scopeOfTask(context.plan, task, view)
   const decided = scoped.ok ? evaluateCondition(task.when, scoped.scope) : scoped

@@ -1,4 +1,5 @@
 import type { EffectRecord, RunSnapshot, TaskRecord } from '../ledger/port.ts'
+import { countRecorded } from './budgets.ts'
 import type { RunContext } from './context.ts'
 import { moveTask } from './moves.ts'
 import { isOver } from './state.ts'
@@ -17,11 +18,8 @@ export function rebuild(context: RunContext, snapshot: RunSnapshot): void {
     if (record.state === 'succeeded' || record.state === 'skipped')
       state.outputs[record.task] = { output: record.output }
   }
-  for (const effect of snapshot.effects) {
-    state.effects.set(effect.effect, effect)
-    for (const { blob } of effect.artifacts) state.artifactBytes += blob?.bytes ?? 0
-  }
-  state.startedTasks = snapshot.tasks.filter(({ startedAt }) => startedAt !== null).length
+  for (const effect of snapshot.effects) state.effects.set(effect.effect, effect)
+  countRecorded(state, snapshot)
   state.sweep()
 }
 

@@ -32,6 +32,8 @@ export class RunState {
   artifactBytes = 0
   outputBytes = 0
   startedTasks = 0
+  /** What earlier attempts worked on the run, without the time that it was paused. */
+  earlierMilliseconds = 0
   #stopped = false
   #over = 0
 

@@ -6,6 +6,7 @@ import type { Context } from '../context.ts'
 import type { Payload } from '../payload.ts'
 import type { RunSnapshot, TaskRecord } from '../port.ts'
 import { Cells } from '../sql/cells.ts'
+import { readActive } from './active.ts'
 import { readEffects } from './effects.ts'
 import { ofRun } from './pauses.ts'
 import { readRun } from './runs.ts'
@@ -26,6 +27,7 @@ export function readSnapshot(context: Context, run: string): RunSnapshot | null 
       memory: readMemory(context, run),
       pauses: ofRun(context, run),
       head: chainHead(context, `run/${run}`),
+      activeMilliseconds: readActive(context, run),
     }
   })
 }

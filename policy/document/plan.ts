@@ -59,8 +59,63 @@ export interface PlanTask {
   /** JSON Schema, draft 2020-12, that the output satisfies or the task fails; absent = none. */
   outputSchema?: Json
   action: PlanAction
+  /** Present where the task has no effect of its own: it is computed from what other tasks came to. */
+  control?: PlanControl
+  /** Variables that expansion bound: data over every other variable, never parsed for templates. */
+  bindings?: JsonObject
+  /** Its place in a loop; on an iteration `when` is the loop's guard. */
+  iteration?: PlanIteration
+  /** Where the names in its templates lead; absent = to the document's own inputs and tasks. */
+  scope?: PlanScope
+  /** Routers that have this task, or the one that it was expanded from, among their destinations. */
+  routes?: PlanRoute[]
   /** Where the task stands in the document, for annotations; lines and columns from 1. */
   source: { line: number; column: number }
+}
+
+/**
+ * What a task without an effect computes; ids are those of the plan.
+ * - router: `select` chooses the first case that equals it, else `default`; destinations are named as in the document;
+ * - items: the results of what foreach or matrix made, in order;
+ * - iterations: the same of a loop, and whether its guard `while` has become false;
+ * - inputs: the inputs of one sub-workflow, from the task's `with`;
+ * - outputs: its outputs, from the task's `with`, once all its tasks (`members`) have ended. Skipped where `entry` is.
+ */
+export type PlanControl =
+  | { kind: 'router'; select: string; cases: { equals: Json; tasks: string[] }[]; default: string[] }
+  | { kind: 'items'; members: string[] }
+  | { kind: 'iterations'; members: string[]; while: string }
+  | ({ kind: 'inputs' } & PlanBoundary)
+  | ({ kind: 'outputs'; entry: string; members: string[] } & PlanBoundary)
+
+/** One side of a sub-workflow. */
+export interface PlanBoundary {
+  subworkflow: string
+  version: string
+  /** JSON Schema, draft 2020-12, of what passes. */
+  schema: Json
+}
+
+/** `vars.loopIndex` and `vars.loopPrevious` of an iteration; at the end of a loop those of the one that must not follow. */
+export interface PlanIteration {
+  /** From 0. */
+  index: number
+  /** Task whose whole output is `vars.loopPrevious`; null in the first iteration, which has `initial`. */
+  previous: string | null
+  /** With its templates; null where the document has none. */
+  initial: Json
+}
+
+/** The names within a sub-workflow: inputs are another task's output, tasks have a prefix. */
+export interface PlanScope {
+  inputs: string
+  prefix: string
+}
+
+export interface PlanRoute {
+  router: string
+  /** As the router's cases name it. */
+  destination: string
 }
 
 /** An action as declared, with defaults filled in. */

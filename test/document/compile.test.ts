@@ -256,14 +256,16 @@ describe('memory', () => {
   it('under a key that only the run knows must be declared', () => {
     const text = workflow(`
       runtime: {maxConcurrency: 2}
-      inputs: {k: a}
+      memory: {working: {k: a}}
       actions: {w: {kind: builtin.memory.write}}
-      tasks: [{id: a, uses: "action:w", with: {key: "\${{ inputs.k }}", value: 1}}]
+      tasks: [{id: a, uses: "action:w", with: {key: "\${{ memory.k }}", value: 1}}]
     `)
     expect(shown(build(text).diagnostics)).toEqual([
       '8:11 schema_violation task `a` writes a memory key that is not known before the run',
     ])
     expect(build(text.replace('with:', 'memoryWrites: [a], with:')).plan).not.toBeNull()
+    const known = text.replace('memory.k', 'inputs.k').replace('memory: {working: {k: a}}', 'inputs: {k: a}')
+    expect(planOf(known).tasks['a']?.memoryWrites).toEqual(['a'])
   })
 })
 

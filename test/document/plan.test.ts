@@ -241,25 +241,10 @@ describe('what later versions run', () => {
     workflow(`actions: {x: ${definition}}\ntasks: [{id: a, uses: "action:x"}]`)
   const image = `sha256:${'0'.repeat(64)}`
   it.each([
-    ['`foreach`', task('foreach: {items: [1]}'), 'spec.tasks[0].foreach'],
-    ['`matrix`', task('matrix: {axes: {a: [1]}}'), 'spec.tasks[0].matrix'],
-    ['`loop`', task('loop: {maxIterations: 2, while: "${{ vars.loopIndex < 1 }}"}'), 'spec.tasks[0].loop'],
     ['compensation', task('compensate: {uses: "action:x"}'), 'spec.tasks[0].compensate'],
-    [
-      'routers',
-      workflow('tasks: [{id: a, uses: router, route: {select: "${{ inputs.x }}", cases: []}}]'),
-      'spec.tasks[0].route',
-    ],
     [
       'agents',
       workflow('providers: {f: {kind: fake}}\nagents: {x: {provider: f, model: m}}\ntasks: [{id: a, uses: "agent:x"}]'),
-      'spec.tasks[0].uses',
-    ],
-    [
-      'sub-workflows',
-      workflow(
-        `subworkflows: {x: {version: 1.0.0, inputSchema: true, outputSchema: true, tasks: [{id: t, uses: "action:y"}]}}\ntasks: [{id: a, uses: "workflow:x"}]`,
-      ),
       'spec.tasks[0].uses',
     ],
     ['packs', `${workflow(smallest)}  packs: [{name: p, version: "^1", source: {path: p.yaml}}]\n`, 'spec.packs'],

@@ -88,7 +88,7 @@ export function checkInput(work: Work, task: CompiledTask, action: UsedAction): 
   const given = inputOf(task, action)
   checkInputSchema(work, task, action, given)
   if (input === null) return
-  const path = ['spec', 'tasks', task.index, 'with']
+  const path = [...task.path, 'with']
   const { kind } = action.definition
   for (const field of input.required) {
     if (Object.hasOwn(given, field)) continue
@@ -124,16 +124,16 @@ export function checkInput(work: Work, task: CompiledTask, action: UsedAction): 
   }
 }
 
-function checkInputSchema(work: Work, { index, task }: CompiledTask, action: UsedAction, given: JsonObject): void {
+function checkInputSchema(work: Work, { path: own, task }: CompiledTask, action: UsedAction, given: JsonObject): void {
   const { inputSchema } = action.definition
   if (inputSchema === undefined) return
-  const path = ['spec', 'tasks', index, ...(task.with === undefined ? [] : ['with'])]
+  const path = [...own, ...(task.with === undefined ? [] : ['with'])]
   checkKnownInput(work, { path, what: `action \`${action.name}\`` }, inputSchema, given)
 }
 
 /** Checks the schema of a task's output. */
-export function checkOutputSchema(work: Work, { index, task }: CompiledTask): void {
-  if (task.outputSchema !== undefined) checkSchema(work, ['spec', 'tasks', index, 'outputSchema'], task.outputSchema)
+export function checkOutputSchema(work: Work, { path, task }: CompiledTask): void {
+  if (task.outputSchema !== undefined) checkSchema(work, [...path, 'outputSchema'], task.outputSchema)
 }
 
 function fits(field: string, value: Json): boolean {

@@ -1,6 +1,6 @@
 import type { Policy } from '../../decision/policy.ts'
-import type { PlanTask } from '../plan.ts'
 import { dependentsOf } from './graph.ts'
+import type { Planned } from './planned.ts'
 import { approvalPossible } from './requirements.ts'
 import type { Work } from './work.ts'
 
@@ -11,28 +11,29 @@ const stepLimit = 20_000_000
  * Warns of each process task that keeps no artifacts while something that depends on it may run only after a pause: the
  * resumed job has a new checkout, so what the process left in the workspace is gone by then.
  */
-export function checkCapture(work: Work, plan: { [id: string]: PlanTask }, policy: Policy): void {
+export function checkCapture(work: Work, planned: Planned, policy: Policy): void {
   if (policy.nonInteractive !== 'pause' || policy.approval === 'never') return
-  const gates = work.tasks.map(({ task }) => {
-    const planned = plan[task.id]
-    return planned !== undefined && approvalPossible(policy.approval, planned.action)
-  })
+  const { tasks, from } = planned
+  const gates = tasks.map(task => task.control === undefined && approvalPossible(policy.approval, task.action))
   if (!gates.includes(true)) return
 
-  const { needs } = work.graph
+  const { needs } = planned.graph()
   const dependents = dependentsOf(needs)
   const walk = { seen: new Int32Array(needs.length), stamp: 0, steps: 0 }
-  for (const index of work.order) {
-    const planned = plan[work.graph.ids[index] ?? '']
-    if (planned?.action.process == null || planned.action.process.artifacts.length > 0) continue
+  const told = new Set<unknown>()
+  for (const [index, task] of tasks.entries()) {
+    const compiled = from[index]?.compiled
+    if (task.action.process === null || task.action.process.artifacts.length > 0) continue
+    if (compiled === undefined || told.has(compiled)) continue
     const dependent = firstBehindPause(index, needs, dependents, gates, walk)
     if (dependent === null) continue
+    told.add(compiled)
     const strict = work.floor?.workspaceNotCaptured === 'error'
-    work.reporter.report(['spec', 'tasks', index], {
+    work.reporter.report(compiled.path, {
       code: 'workspace_not_captured',
       severity: strict ? 'error' : 'warning',
-      message: `what \`${planned.id}\` leaves in the workspace is lost at a pause before \`${work.graph.ids[dependent]}\`, which depends on it`,
-      help: `list the files to keep in spec.actions.${planned.action.name}.artifacts`,
+      message: `what \`${task.id}\` leaves in the workspace is lost at a pause before \`${tasks[dependent]?.id}\`, which depends on it`,
+      help: `list the files to keep in spec.actions.${task.action.name}.artifacts`,
     })
   }
 }

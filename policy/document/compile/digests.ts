@@ -47,7 +47,7 @@ function canonicalTask(task: PlanTask, actions: Map<PlanAction, string>): string
   }
   let text = `{"action":${action}`
   for (const [name, prefix] of taskFields) {
-    const value = task[name] as Json
+    const value = task[name] as Json | undefined
     if (value !== undefined) text += prefix + canonical(value)
   }
   return `${text}}`
@@ -55,12 +55,17 @@ function canonicalTask(task: PlanTask, actions: Map<PlanAction, string>): string
 
 /** Every other field of a task in canonical order; the compiler holds the list complete. */
 const fieldNames = {
+  bindings: true,
+  control: true,
   failure: true,
   id: true,
+  iteration: true,
   memoryWrites: true,
   needs: true,
   outputSchema: true,
   retry: true,
+  routes: true,
+  scope: true,
   timeoutSeconds: true,
   uses: true,
   vars: true,

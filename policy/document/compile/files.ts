@@ -39,9 +39,14 @@ export function namedFiles(document: WorkflowDocument): NamedFile[] {
     }
   }
   add(spec.varsFiles, ['spec', 'varsFiles'])
-  for (const [index, task] of spec.tasks.entries()) {
-    if (task.varsFiles !== undefined) add(task.varsFiles, ['spec', 'tasks', index, 'varsFiles'])
+  const addTasks = (tasks: typeof spec.tasks, at: (string | number)[]): void => {
+    for (const [index, task] of tasks.entries()) {
+      if (task.varsFiles !== undefined) add(task.varsFiles, [...at, index, 'varsFiles'])
+    }
   }
+  addTasks(spec.tasks, ['spec', 'tasks'])
+  for (const [name, { tasks }] of Object.entries(spec.subworkflows))
+    addTasks(tasks, ['spec', 'subworkflows', name, 'tasks'])
   return found
 }
 

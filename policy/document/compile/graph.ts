@@ -1,8 +1,15 @@
-/** The graph of a document's tasks, by their index in declaration order. */
+/** A graph of tasks, by their index. */
 export interface Graph {
   ids: readonly string[]
   /** For each task the tasks it needs, each once. */
   needs: readonly (readonly number[])[]
+}
+
+/** The graph of tasks that name what they need by id. */
+export function indexed(tasks: readonly { id: string; needs: readonly string[] }[]): Graph {
+  const indexOf = new Map(tasks.map(({ id }, index) => [id, index]))
+  const needs = tasks.map(task => task.needs.flatMap(id => indexOf.get(id) ?? []))
+  return { ids: tasks.map(({ id }) => id), needs }
 }
 
 /** Topological order, ties in declaration order; tasks on or behind a cycle are left out. */

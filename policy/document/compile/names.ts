@@ -1,14 +1,15 @@
 import { nearest } from '../schema/fields.ts'
 import type { Task } from '../schema/task.ts'
+import type { Path } from '../yaml/tree.ts'
 import { kinds } from './kinds.ts'
 import type { UsedAction, Work } from './work.ts'
 
 const uses = { action: 'actions', agent: 'agents', workflow: 'subworkflows' } as const
 
 /** What `uses` of a task means; reports a name that is not defined. */
-export function resolveUses(work: Pick<Work, 'document' | 'reporter'>, task: Task, index: number): UsedAction | null {
+export function resolveUses(work: Pick<Work, 'document' | 'reporter'>, task: Task, at: Path): UsedAction | null {
   const { document, reporter } = work
-  const path = ['spec', 'tasks', index, 'uses']
+  const path = [...at, 'uses']
   if (task.uses === 'router') return null
   const colon = task.uses.indexOf(':')
   const kind = task.uses.slice(0, Math.max(0, colon))

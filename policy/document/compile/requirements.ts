@@ -26,6 +26,7 @@ export function requirementsOf(tasks: readonly PlanTask[], mode: ApprovalMode): 
   const effects: PlanEffect[] = []
   for (const task of tasks) {
     const { action } = task
+    if (task.control !== undefined) continue
     tools.add(action.tool)
     effects.push({
       task: task.id,
@@ -43,6 +44,9 @@ export function requirementsOf(tasks: readonly PlanTask[], mode: ApprovalMode): 
 function predictabilityOf(task: PlanTask): Predictability {
   const { predictability } = kinds[task.action.kind as keyof typeof kinds]
   if (predictability !== 'full') return predictability
+  const { scope, iteration } = task
+  // Inputs of a sub-workflow and iterations of a loop come from tasks before; what decides on them is the run's.
+  if (scope !== undefined || iteration !== undefined || task.routes !== undefined) return 'partial'
   return readsRun(task.with) || readsRun(task.vars) || (task.when !== null && readsRun(task.when)) ? 'partial' : 'full'
 }
 

@@ -2,8 +2,8 @@ import type { Json, JsonObject } from '../../json.ts'
 import { loadJsonSchemas } from '../../json-schema/load.ts'
 import type { JsonSchemas } from '../../json-schema/types.ts'
 import type { WorkflowDocument } from '../document.ts'
+import { holdsAnyTemplate } from '../template/template.ts'
 import type { Path } from '../yaml/tree.ts'
-import { holdsAnyTemplate } from './references.ts'
 import type { Work } from './work.ts'
 
 /** What `compile` needs to check the document's schemas, loaded only where there is one; else null. */

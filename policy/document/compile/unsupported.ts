@@ -1,13 +1,10 @@
+import { usedLists } from '../expand/invocations.ts'
 import type { Path } from '../yaml/tree.ts'
 import { unsupportedKinds } from './kinds.ts'
 import type { CompiledTask, Work } from './work.ts'
 
 /** Fields of a task that this version parses and cannot run. */
 const taskFeatures = {
-  foreach: '`foreach`',
-  matrix: '`matrix`',
-  route: 'routers',
-  loop: '`loop`',
   compensate: 'compensation',
 } as const
 const taskFields = Object.keys(taskFeatures) as (keyof typeof taskFeatures)[]
@@ -28,9 +25,10 @@ export function reportUnsupported(work: Work): void {
   if (spec.memory.longTerm?.embedding !== undefined) report(['spec', 'memory', 'longTerm', 'embedding'], 'embeddings')
   if (spec.compensation.onFailure === 'automatic')
     report(['spec', 'compensation', 'onFailure'], 'automatic compensation')
-  for (const task of work.tasks) reportTask(work, task, report)
+  const tasks = usedLists(work).flatMap(list => list.tasks)
+  for (const task of tasks) reportTask(work, task, report)
 
-  const used = new Set(work.tasks.flatMap(task => (task.action === null ? [] : [task.action.name])))
+  const used = new Set(tasks.flatMap(task => (task.action === null ? [] : [task.action.name])))
   for (const name of used) {
     const action = spec.actions[name]
     if (action === undefined) continue
@@ -43,15 +41,12 @@ export function reportUnsupported(work: Work): void {
 
 function reportTask(
   work: Work,
-  { task, index }: CompiledTask,
+  { task, path }: CompiledTask,
   report: (path: Path, feature: string, on?: 'key' | 'value') => void,
 ): void {
-  const path = ['spec', 'tasks', index]
-  const { agents, subworkflows } = work.document.workflow.spec
+  const { agents } = work.document.workflow.spec
   // A name that is not defined is a fault of its own.
   if (isDefined(agents, 'agent:', task.uses)) report([...path, 'uses'], 'agents', 'value')
-  if (isDefined(subworkflows, 'workflow:', task.uses)) report([...path, 'uses'], 'sub-workflows', 'value')
-  if (task.uses === 'router' && task.route === undefined) report([...path, 'uses'], 'routers', 'value')
   for (const field of taskFields) {
     if (task[field] !== undefined) report([...path, field], taskFeatures[field])
   }

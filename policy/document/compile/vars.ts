@@ -92,18 +92,18 @@ export function readVars(text: string, file: string): { vars: JsonObject; diagno
   return { vars, diagnostics: [...syntax, ...reporter.diagnostics()] }
 }
 
-/** Reports each text that holds a template where only data may stand. */
-export function reportTemplates(reporter: Reporter, path: Path, value: Json): void {
+/** Reports each text that holds a template where only data may stand; `what` names such data. */
+export function reportTemplates(reporter: Reporter, path: Path, value: Json, what = 'a variable'): void {
   if (typeof value === 'string' && holdsTemplate(value)) {
     const help = 'put the template where the value is used, in `with`, `when`, `outputs` or the `vars` of a task'
     reporter.report(path, {
       code: 'invalid_template',
-      message: 'a variable is data: no template can stand in it',
+      message: `${what} is data: no template can stand in it`,
       help,
     })
   } else if (typeof value === 'object' && value !== null) {
     const entries = Array.isArray(value) ? value.entries() : Object.entries(value)
-    for (const [step, item] of entries) reportTemplates(reporter, [...path, step], item)
+    for (const [step, item] of entries) reportTemplates(reporter, [...path, step], item, what)
   }
 }
 

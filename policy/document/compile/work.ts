@@ -5,6 +5,7 @@ import type { WorkflowDocument } from '../document.ts'
 import type { Reporter } from '../reporter.ts'
 import type { Action } from '../schema/action.ts'
 import type { Task } from '../schema/task.ts'
+import type { Path } from '../yaml/tree.ts'
 import type { Closure, Graph } from './graph.ts'
 import type { Kind } from './kinds.ts'
 
@@ -21,6 +22,16 @@ export interface Work {
   vars: JsonObject
   /** Names that `--vars-file` sets: they stand above every task's own. */
   overrides: JsonObject
+  /** The document's own tasks. */
+  main: TaskList
+  /** The tasks of each sub-workflow by its name, used or not. */
+  subworkflows: ReadonlyMap<string, TaskList>
+}
+
+/** One list of tasks, whose names mean each other: the document's, or that of a sub-workflow. */
+export interface TaskList {
+  /** Name of the sub-workflow, null for the document's own. */
+  subworkflow: string | null
   tasks: CompiledTask[]
   /** Index of each task id; the first of duplicates. */
   indexOf: ReadonlyMap<string, number>
@@ -33,6 +44,8 @@ export interface Work {
 /** One declared task with what its names were found to mean. */
 export interface CompiledTask {
   index: number
+  /** Where it stands: `spec.tasks[INDEX]`, or below a sub-workflow. */
+  path: Path
   task: Task
   /** Its own variables: files, then inline, without those that are overridden. */
   vars: JsonObject
@@ -46,4 +59,14 @@ export interface UsedAction {
   name: string
   definition: Action
   kind: Kind
+}
+
+/** Every declared list of tasks. */
+export function listsOf({ main, subworkflows }: Pick<Work, 'main' | 'subworkflows'>): TaskList[] {
+  return [main, ...subworkflows.values()]
+}
+
+/** Every declared task. */
+export function tasksOf(work: Pick<Work, 'main' | 'subworkflows'>): CompiledTask[] {
+  return work.subworkflows.size === 0 ? work.main.tasks : listsOf(work).flatMap(({ tasks }) => tasks)
 }

@@ -1,10 +1,21 @@
 import { z } from 'zod'
+import type { Json } from '../../json.ts'
 import { jsonObject, jsonSchemaSchema, relativePath, retry, taskId, timeoutSeconds } from './common.ts'
 
 const maxItems = z.int().min(1).max(256).default(32)
 
+/** A list, or one template that gives a list. The parser has made sure that it holds JSON only. */
+const items = z
+  .custom<Json[] | string>(value => Array.isArray(value) || (typeof value === 'string' && value.includes('${{')), {
+    error: 'must be a list, or a template that gives one',
+  })
+  .meta({ type: ['array', 'string'] })
+
+/** A value of any type that is taken as it is. */
+const anyJson = z.custom<Json>(value => value !== undefined, { error: 'must be a value' }).meta({})
+
 const foreach = z.strictObject({
-  items: z.array(z.unknown()),
+  items,
   as: z
     .string()
     .regex(/^[A-Za-z_][A-Za-z0-9_-]*$/)
@@ -12,18 +23,18 @@ const foreach = z.strictObject({
   maxItems,
 })
 
-const matrix = z.strictObject({ axes: z.record(z.string(), z.array(z.unknown())), maxItems })
+const matrix = z.strictObject({ axes: z.record(z.string().min(1), items), maxItems })
 
 const route = z.strictObject({
   select: z.string().min(1),
-  cases: z.array(z.strictObject({ equals: z.unknown(), tasks: z.array(taskId) })),
+  cases: z.array(z.strictObject({ equals: anyJson, tasks: z.array(taskId) })),
   default: z.array(taskId).default([]),
 })
 
 const loop = z.strictObject({
   maxIterations: z.int().min(1).max(64),
   while: z.string().min(1),
-  initial: z.unknown().optional(),
+  initial: anyJson.optional(),
 })
 
 const compensate = z.strictObject({

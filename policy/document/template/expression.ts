@@ -4,9 +4,9 @@ import type { Json } from '../../json.ts'
 export const roots = ['inputs', 'vars', 'memory', 'tasks'] as const
 export type Root = (typeof roots)[number]
 
-/** `inputs.PATH`, `vars.PATH`, `memory.PATH`, `tasks.ID.output` or `tasks.ID.output.PATH`. */
+/** `inputs.PATH`, `vars.PATH`, `memory.PATH`, `tasks.ID.output[.PATH]`; in a loop's guard also `loop.output[.PATH]`. */
 export interface Reference {
-  root: Root
+  root: Root | 'loop'
   /** Task id under `tasks`, null elsewhere. */
   task: string | null
   /** Keys below the root, or below the task's output. */
@@ -71,9 +71,14 @@ export function parseExpression(text: string, start: number, close: '}}' | null)
 
 function parseReference(text: string): Parsed<Reference> {
   const [root, ...rest] = text.split('.')
-  const known = roots.find(name => name === root)
+  const known = root === 'loop' ? root : roots.find(name => name === root)
   if (known === undefined) return fail(`\`${text}\` starts with none of ${roots.join(', ')}`)
   if (rest.some(key => key === '') || rest.length === 0) return fail(`\`${text}\` is not a complete path`)
+  if (known === 'loop') {
+    const [output, ...path] = rest
+    if (output !== 'output') return fail(`\`${text}\`: of a loop only \`loop.output\` can be read`)
+    return { ok: true, value: { root: known, task: null, path, text }, end: 0 }
+  }
   if (known !== 'tasks') return { ok: true, value: { root: known, task: null, path: rest, text }, end: 0 }
 
   const [task, output, ...path] = rest

@@ -11,15 +11,49 @@ export interface RunState {
   tasks: { readonly [id: string]: { output: Json } }
 }
 
-/** What the templates of a task may read: the plan's variables with the task's own, resolved once, over them. */
+/**
+ * What the templates of a task may read: the plan's variables, over them the task's own, resolved once, over them what
+ * expansion bound. Within a sub-workflow, inputs and tasks are its own.
+ */
 export function scopeOfTask(plan: Plan, task: PlanTask, state: RunState): ScopeResult {
-  const vars = resolveValue(task.vars, { inputs: plan.inputs, vars: {}, ...state })
-  if (!vars.ok) return vars
-  const own = vars.value as JsonObject
-  return { ok: true, scope: { inputs: plan.inputs, vars: { ...plan.vars, ...own }, ...state } }
+  const base = baseOf(plan, task, state)
+  if (!base.ok) return base
+  const { scope } = base
+  const own = resolveValue(task.vars, { ...scope, vars: {} })
+  if (!own.ok) return own
+  const vars = { ...plan.vars, ...(own.value as JsonObject), ...task.bindings }
+  if (task.iteration === undefined) return { ok: true, scope: { ...scope, vars } }
+
+  const previous = previousOf(task.iteration, { ...scope, vars })
+  if (!previous.ok) return previous
+  const { output } = previous
+  // An iteration that is looked at ahead of its turn has no output before it yet.
+  const bound = { loopIndex: task.iteration.index, ...(output !== undefined && { loopPrevious: output }) }
+  return {
+    ok: true,
+    scope: { ...scope, vars: { ...vars, ...bound }, ...(output !== undefined && { loop: { output } }) },
+  }
 }
 
 /** What the templates of the final outputs may read. */
 export function scopeOfOutputs(plan: Plan, state: RunState): Scope {
   return { inputs: plan.inputs, vars: plan.vars, ...state }
+}
+
+function baseOf(plan: Plan, { scope }: PlanTask, state: RunState): ScopeResult {
+  const { memory, tasks } = state
+  if (scope === undefined) return { ok: true, scope: { inputs: plan.inputs, vars: {}, memory, tasks } }
+  const inputs = Object.hasOwn(tasks, scope.inputs) ? tasks[scope.inputs]?.output : undefined
+  if (typeof inputs !== 'object' || inputs === null || Array.isArray(inputs))
+    return { ok: false, message: `task \`${scope.inputs}\` has not given the inputs yet` }
+  return { ok: true, scope: { inputs, vars: {}, memory, tasks, prefix: scope.prefix } }
+}
+
+type Previous = { ok: true; output: Json | undefined } | { ok: false; message: string }
+
+function previousOf({ previous, initial }: NonNullable<PlanTask['iteration']>, scope: Scope): Previous {
+  if (previous !== null)
+    return { ok: true, output: Object.hasOwn(scope.tasks, previous) ? scope.tasks[previous]?.output : undefined }
+  const resolved = resolveValue(initial, scope)
+  return resolved.ok ? { ok: true, output: resolved.value } : { ok: false, message: `initial: ${resolved.message}` }
 }

@@ -1,3 +1,4 @@
+import type { Json } from '../../json.ts'
 import { type Expression, parseExpression } from './expression.ts'
 
 /** Text and expressions in turn; a text that is one expression and nothing else keeps the type of its value. */
@@ -38,4 +39,11 @@ export function parseTemplate(text: string): TemplateResult {
 export function expressionsOf(template: Template): Expression[] {
   if ('exact' in template) return [template.exact]
   return template.parts.filter(part => typeof part === 'object')
+}
+
+/** Whether a template stands anywhere in a value. */
+export function holdsAnyTemplate(value: Json): boolean {
+  if (typeof value === 'string') return holdsTemplate(value)
+  if (typeof value !== 'object' || value === null) return false
+  return Object.values(value).some(holdsAnyTemplate)
 }

@@ -1,0 +1,122 @@
+import type { Placed } from '../expand/placed.ts'
+import type { PlanAction, PlanTask } from '../plan.ts'
+import { type Place, placesOfItems } from '../yaml/places.ts'
+import { actionPlanner, inputOf } from './actions.ts'
+import { boundedBy } from './floor-limits.ts'
+import { type Graph, indexed } from './graph.ts'
+import { memoryWritesOf } from './memory-writes.ts'
+import type { CompiledTask, Work } from './work.ts'
+
+/** The plan's tasks beside the declared ones that they come from, in plan order. */
+export interface Planned {
+  tasks: PlanTask[]
+  /** For each of them. */
+  from: Placed[]
+  /** Of the tasks, by their place in the order; made when it is first asked for. */
+  graph(): Graph
+}
+
+/** Fills in what a placed task does and within which limits. */
+export function planTasks(work: Work, placed: readonly Placed[], defaultTimeoutSeconds: number): Planned {
+  const planAction = actionPlanner(work)
+  const timeoutOf = timeouts(work, defaultTimeoutSeconds)
+  const sourceOf = sources(work)
+  const tasks: PlanTask[] = []
+  const from: Placed[] = []
+  for (const one of placed) {
+    const { compiled, control } = one
+    const { task, action } = compiled
+    if (control === undefined && action === null) continue
+    const timeoutSeconds = control === undefined ? timeoutOf(compiled) : defaultTimeoutSeconds
+    tasks.push({
+      id: one.id,
+      uses: task.uses,
+      needs: one.needs,
+      when: one.when,
+      vars: one.vars,
+      with: action === null || control !== undefined ? one.with : inputOf(compiled, action),
+      retry: (control === undefined ? task.retry : undefined) ?? { maxAttempts: 1, backoffMs: 0 },
+      timeoutSeconds,
+      failure: one.failure,
+      memoryWrites: control === undefined ? memoryWritesOf(one) : [],
+      action: action === null || control !== undefined ? nothing(one) : planAction(compiled, action, timeoutSeconds),
+      ...(hasOwnOutput(one) && task.outputSchema !== undefined && { outputSchema: task.outputSchema }),
+      ...(control !== undefined && { control }),
+      ...(one.bindings !== undefined && { bindings: one.bindings }),
+      ...(one.iteration !== undefined && { iteration: one.iteration }),
+      ...(one.scope !== undefined && { scope: one.scope }),
+      ...(one.routes !== undefined && { routes: one.routes }),
+      source: sourceOf(compiled),
+    })
+    from.push(one)
+  }
+  let graph: Graph | null = null
+  return {
+    tasks,
+    from,
+    graph() {
+      graph ??= indexed(tasks)
+      return graph
+    },
+  }
+}
+
+/** Aggregates and the inputs of a sub-workflow are not what the declared task gives. */
+function hasOwnOutput({ control }: Placed): boolean {
+  return control === undefined || control.kind === 'outputs' || control.kind === 'router'
+}
+
+/** What stands for the action of a task that has no effect. */
+function nothing({ control, compiled }: Placed): PlanAction {
+  const { matrix } = compiled.task
+  const names = { router: 'router', items: matrix === undefined ? 'foreach' : 'matrix', iterations: 'loop' }
+  const kind =
+    control === undefined || control.kind === 'inputs' || control.kind === 'outputs'
+      ? `workflow.${control?.kind ?? 'outputs'}`
+      : names[control.kind]
+  return {
+    name: '',
+    kind,
+    tool: kind,
+    capabilities: [],
+    effectClass: 'pure',
+    risk: 'low',
+    idempotency: 'pure',
+    isolation: 'process',
+    process: null,
+  }
+}
+
+/** The time limit of each declared task; one beyond the floor is told once, whatever the task expands to. */
+function timeouts(work: Work, defaultTimeoutSeconds: number): (compiled: CompiledTask) => number {
+  const known = new Map<CompiledTask, number>()
+  return compiled => {
+    const before = known.get(compiled)
+    if (before !== undefined) return before
+    const { task, action, path } = compiled
+    const place = task.timeoutSeconds === undefined ? ['spec', 'actions', action?.name ?? ''] : path
+    const seconds = boundedBy(work.floor, work.reporter, place, {
+      field: 'timeoutSeconds',
+      written: task.timeoutSeconds ?? action?.definition.timeoutSeconds,
+      otherwise: defaultTimeoutSeconds,
+    })
+    known.set(compiled, seconds)
+    return seconds
+  }
+}
+
+function sources(work: Work): (compiled: CompiledTask) => Place {
+  const { tree } = work.document
+  const main = placesOfItems(tree, ['spec', 'tasks'])
+  const others = new Map<string, Place[]>()
+  return ({ path, index }) => {
+    if (path[1] === 'tasks') return main[index] ?? { line: 1, column: 1 }
+    const name = String(path[2])
+    let places = others.get(name)
+    if (places === undefined) {
+      places = placesOfItems(tree, path.slice(0, -1))
+      others.set(name, places)
+    }
+    return places[index] ?? { line: 1, column: 1 }
+  }
+}
