@@ -64,7 +64,7 @@ export function exchange(
   }
 
   function openBody(active: Dispatcher.DispatchController): Readable {
-    return new Readable({
+    const body = new Readable({
       highWaterMark: 65_536,
       read: () => active.resume(),
       destroy(error, done) {
@@ -74,6 +74,7 @@ export function exchange(
         done(error)
       },
     })
+    return heard(body)
   }
 
   const handler: Dispatcher.DispatchHandler = {
@@ -96,7 +97,7 @@ export function exchange(
       const encoding = hasBody ? (headers.get('content-encoding') ?? '') : ''
       raw = openBody(active)
       const body = decodedBody(raw, encoding, origin, maxResponseBytes)
-      resolve({ status, headers, body })
+      resolve({ status, headers, body: heard(body) })
     },
     onResponseData(active, part) {
       bytes += part.byteLength
@@ -122,6 +123,11 @@ export function exchange(
     }
   }
   return promise
+}
+
+/** Who has not begun to read yet hears of a fault when reading; unheard, its event would end the process. */
+function heard(stream: Readable): Readable {
+  return stream.on('error', () => {})
 }
 
 function headersOf(incoming: { [name: string]: string | string[] | undefined }): Headers {

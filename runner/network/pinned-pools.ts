@@ -14,7 +14,7 @@ export interface LentPool {
 }
 
 export interface PinnedPools {
-  /** Throws a GuardedError where the runner's proxy is no longer the fact's. */
+  /** Throws a GuardedError where the runner's proxy is no longer the fact's, and after `close`. */
   take(fact: KnownNetwork): LentPool
   close(): Promise<void>
 }
@@ -43,6 +43,7 @@ export async function pinnedPools(
   const { Agent } = await import('./undici.ts')
   const current = new Map<string, Pool>()
   const open = new Set<Pool>()
+  let isClosed = false
 
   function openPool(key: string, fact: KnownNetwork): Pool {
     const dials = new AbortController()
@@ -85,6 +86,8 @@ export async function pinnedPools(
   return {
     take(fact) {
       const origin = originOfTarget(fact.target)
+      if (isClosed)
+        throw new GuardedError(networkFault('broken', 'client_closed', `${origin}: the client is closed; open another`))
       const key = JSON.stringify([fact.addresses, fact.proxy])
       const former = current.get(origin)
       if (former !== undefined && former.key !== key) retire(origin, former)
@@ -102,6 +105,7 @@ export async function pinnedPools(
       }
     },
     async close() {
+      isClosed = true
       current.clear()
       await Promise.all([...open].map(end))
     },
