@@ -57,7 +57,7 @@ export function newJob(
   return { workspace, temp, environment, remove: () => rmSync(root, { recursive: true, force: true }) }
 }
 
-/** Runs the Action's entry to its end; `during` may act once a text has come. */
+/** Runs the Action's entry to its end; `during` may act once a text has come, at once where that is empty. */
 export async function runJob(
   entry: string,
   job: JobAttempt,
@@ -77,6 +77,7 @@ export async function runJob(
     acted = true
     during.act(child.pid)
   }
+  if (during?.text === '') collect(Buffer.alloc(0))
   child.stdout.on('data', collect)
   child.stderr.on('data', collect)
   const [exitCode, signal] = await new Promise<[number | null, string | null]>(resolve =>

@@ -8,10 +8,10 @@ export interface Trouble {
   route: RegExp
   body?: RegExp
   /**
-   * Dropped before it is passed on; dropped after, so that the work is done and the caller cannot know; or answered with a
-   * status.
+   * Dropped before it is passed on; dropped after, so that the work is done and the caller cannot know; never answered; or
+   * answered with a status.
    */
-  how: 'drop before' | 'drop after' | { status: number; retryAfter?: number }
+  how: 'drop before' | 'drop after' | 'hang' | { status: number; retryAfter?: number }
   /** How many matching calls it meets. Default 2. */
   times?: number
 }
@@ -48,6 +48,7 @@ export async function startFaultyProxy(): Promise<FaultyProxy> {
     if (met !== undefined) met.left -= 1
     const how = met?.trouble.how
     if (how === 'drop before') return void request.socket.destroy()
+    if (how === 'hang') return
     if (typeof how === 'object') {
       const headers = how.retryAfter === undefined ? {} : { 'retry-after': String(how.retryAfter) }
       return void response.writeHead(how.status, headers).end()
