@@ -22,9 +22,14 @@ export const memoryRead: Executor = {
 /** builtin.memory.write: the delta is its output's `after` under `key`; it takes hold when its task commits. */
 export const memoryWrite: Executor = {
   kinds: ['builtin.memory.write'],
-  async prepare({ input, memory }) {
+  async prepare({ input, memory, task }) {
     const key = textOf(input, 'key', 'builtin.memory.write')
     const { value } = input
+    if (task.memoryWrites.length > 0 && !task.memoryWrites.includes(key))
+      throw new ExecutorError(
+        'undeclared_memory',
+        `task ${task.id} may write memory ${task.memoryWrites.join(', ')}, not ${JSON.stringify(key)}; list it in memoryWrites`,
+      )
     if (value === undefined)
       throw new ExecutorError('invalid_input', 'builtin.memory.write needs `with.value`; null is a value too')
     if (key === '__proto__') throw new ExecutorError('invalid_input', '`__proto__` is no key; choose another name')

@@ -85,8 +85,8 @@ export function compile(options: CompileOptions): CompileResult {
   checkBindings(work)
   checkRouters(work)
   const circular = checkInvocations(work)
-  const doubtful = checkReferences(work, { requireInputs })
-  const expansion = expand(work, { circular, doubtful })
+  const { doubtful, inputsMissing } = checkReferences(work, { requireInputs })
+  const expansion = expand(work, { circular, doubtful, lenient: inputsMissing && !requireInputs })
   const policy = meetFloor(work)
 
   const plan = assemble(work, options, policy, expansion)

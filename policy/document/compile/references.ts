@@ -27,11 +27,16 @@ export interface ReferenceOptions {
   requireInputs: boolean
 }
 
-/**
- * Checks every template of the tasks and the outputs: understood, and reading only what exists by then. Gives the tasks
- * whose items cannot be told for a reason that stands among the findings.
- */
-export function checkReferences(work: Work, options: ReferenceOptions): ReadonlySet<CompiledTask> {
+/** What expansion cannot know, for reasons that stand among the findings. */
+export interface Doubts {
+  /** Tasks whose items read what cannot be read. */
+  doubtful: ReadonlySet<CompiledTask>
+  /** Some input has no value. */
+  inputsMissing: boolean
+}
+
+/** Checks every template of the tasks and the outputs: understood, and reading only what exists by then. */
+export function checkReferences(work: Work, options: ReferenceOptions): Doubts {
   const check = new Check(work, options)
   const { lost, workflow } = work.document
   for (const list of listsOf(work)) for (const task of list.tasks) if (!task.faulty) checkTask(check, list, task)
@@ -40,14 +45,17 @@ export function checkReferences(work: Work, options: ReferenceOptions): Readonly
   if (!lost.has('outputs') && !lost.has('tasks')) outputs(work.main, workflow.spec.outputs, ['spec', 'outputs'])
   for (const [name, list] of work.subworkflows)
     outputs(list, workflow.spec.subworkflows[name]?.outputs ?? {}, ['spec', 'subworkflows', name, 'outputs'])
-  return check.doubtful
+  return { doubtful: check.doubtful, inputsMissing: check.inputsMissing }
 }
 
 function checkTask(check: Check, list: TaskList, compiled: CompiledTask): void {
   const { task, path, vars } = compiled
   const unbound: Reader = { list, task: compiled, own: vars, bound: {} }
   const reader: Reader = { ...unbound, bound: boundNames(task) }
-  if (task.vars !== undefined) check.value(task.vars, [...path, 'vars'], { ...unbound, own: null })
+  if (task.vars !== undefined) {
+    const { loopPrevious: _, ...bound } = reader.bound
+    check.value(task.vars, [...path, 'vars'], { ...unbound, own: null, bound })
+  }
   if (task.when !== undefined) check.condition(task.when, [...path, 'when'], reader)
   if (task.with !== undefined) check.value(task.with, [...path, 'with'], reader)
   check.defaults(compiled, reader)
@@ -73,6 +81,10 @@ class Check {
   constructor(work: Work, options: ReferenceOptions) {
     this.#work = work
     this.#options = options
+  }
+
+  get inputsMissing(): boolean {
+    return this.#missing.size > 0
   }
 
   /** The defaults of the task's action that its own input does not replace. */
@@ -188,12 +200,12 @@ class Check {
   #variable(reference: Expression['reference'], path: Path, reader: Reader): void {
     const { vars, overrides, document } = this.#work
     const [name = '', below] = reference.path
-    if (reader.own === null) {
+    if (reader.own === null && !Object.hasOwn(reader.bound, name)) {
       const message = `\`${reference.text}\`: a variable cannot be made from variables`
       this.#fail(path, message, 'read inputs, memory or tasks', reader)
       return
     }
-    if (Object.hasOwn(reader.bound, name)) {
+    if (reader.own === null || Object.hasOwn(reader.bound, name)) {
       const keys = reader.bound[name] ?? null
       if (keys === null || below === undefined || keys.includes(below)) return
       const close = nearest(below, keys)

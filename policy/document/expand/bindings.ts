@@ -2,6 +2,7 @@ import type { Json, JsonObject } from '../../json.ts'
 import type { CompiledTask, Work } from '../compile/work.ts'
 import { tasksOf } from '../compile/work.ts'
 import type { Task } from '../schema/task.ts'
+import { parseCondition } from '../template/condition.ts'
 import type { Path } from '../yaml/tree.ts'
 
 /** What the fields of a task that expand it exclude (01, Templates and conditions). */
@@ -17,6 +18,14 @@ export function boundNames({ foreach, matrix, loop }: Task): BoundNames {
   if (foreach !== undefined) return { [foreach.as]: null, foreachIndex: null }
   if (matrix !== undefined) return { matrix: Object.keys(matrix.axes), matrixIndex: null }
   return loop === undefined ? none : { loopIndex: null, loopPrevious: null }
+}
+
+/** Whether a task's condition reads what expansion binds for it. */
+export function readsBinding(task: Task): boolean {
+  const parsed = task.when === undefined ? null : parseCondition(task.when)
+  if (parsed === null || !parsed.ok) return false
+  const { root, path } = parsed.expression.reference
+  return root === 'vars' && Object.hasOwn(boundNames(task), path[0] ?? '')
 }
 
 /** Checks what each task's expansion excludes, and that its bindings hide nothing. */

@@ -1,15 +1,14 @@
 import type { Json, JsonObject } from '../../json.ts'
-import { type CompiledTask, type TaskList, tasksOf, type Work } from '../compile/work.ts'
-import { documentLimits } from '../limits.ts'
+import type { CompiledTask, TaskList, Work } from '../compile/work.ts'
 import type { PlanIteration, PlanRoute, PlanScope } from '../plan.ts'
-import { bounds } from '../schema/common.ts'
-import { showPath } from '../yaml/tree.ts'
+import { readsBinding } from './bindings.ts'
 import { mayJudge } from './guard.ts'
-import { childId, instancesOf } from './instances.ts'
+import { childId, type Instance, instancesOf } from './instances.ts'
 import { invokedBy } from './invocations.ts'
 import { knownMembers, knownScope } from './known.ts'
-import { isExpanded, type Placed } from './placed.ts'
+import type { Placed } from './placed.ts'
 import { routersOf } from './routes.ts'
+import { Stage } from './stage.ts'
 
 export interface Expansion {
   /** In plan order: topological, ties in the order of declaration. */
@@ -23,6 +22,8 @@ export interface ExpandOptions {
   circular: ReadonlySet<string>
   /** Tasks whose items are faulty in a way that was told already. */
   doubtful: ReadonlySet<CompiledTask>
+  /** An input has no value yet, in a check without inputs: what cannot be expanded is warned of. */
+  lenient: boolean
 }
 
 /**
@@ -59,25 +60,26 @@ interface UnitPlace {
 }
 
 class Walk implements Expansion {
-  readonly placed: Placed[] = []
   items = 0
   readonly #work: Work
   readonly #options: ExpandOptions
-  readonly #ids = new Map<string, CompiledTask>()
+  readonly #stage: Stage
   readonly #routers = new Map<TaskList, ReadonlyMap<number, CompiledTask[]>>()
-  readonly #told = new Set<string>()
-  #room: number
 
   constructor(work: Work, options: ExpandOptions) {
     this.#work = work
     this.#options = options
-    this.#room = tasksOf(work).length + documentLimits.expandedTasks
+    this.#stage = new Stage(work)
+  }
+
+  get placed(): Placed[] {
+    return this.#stage.placed
   }
 
   list(list: TaskList, frame: Frame): void {
     for (const index of list.order) {
       const compiled = list.tasks[index]
-      if (compiled !== undefined && this.#room > 0) this.#task(list, compiled, frame)
+      if (compiled !== undefined && !this.#stage.isFull) this.#task(list, compiled, frame)
     }
   }
 
@@ -114,21 +116,24 @@ class Walk implements Expansion {
   }
 
   #items(compiled: CompiledTask, frame: Frame, place: UnitPlace): void {
-    if (this.#options.doubtful.has(compiled)) return
-    const scope = knownScope(this.#work, frame.inputs, compiled)
-    const instances = instancesOf(compiled, scope, (path, message, help) => {
-      const within = frame.entry === null ? '' : ` (in \`${frame.prefix.slice(0, -2)}\`)`
-      this.#refuse(path, message + within, help)
-    })
-    if (instances === null) return
+    const instances = this.#instancesOf(compiled, frame) ?? []
     this.items += instances.length
     const members = instances.map((bindings, index) => childId(place.id, index, bindings))
     for (const [index, bindings] of instances.entries())
       this.#unit(compiled, frame, { ...place, id: members[index] ?? '', bindings })
     // Without an item nothing else would decide it.
-    const when = members.length === 0 ? place.when : null
+    const when = members.length === 0 && !readsBinding(compiled.task) ? place.when : null
     const own = { ...place, needs: [...place.needs, ...members], when }
     this.#emit(compiled, frame, own, { control: { kind: 'items', members } })
+  }
+
+  #instancesOf(compiled: CompiledTask, frame: Frame): Instance[] | null {
+    if (this.#options.doubtful.has(compiled)) return null
+    const scope = knownScope(this.#work, frame.inputs, compiled)
+    return instancesOf(compiled, scope, (path, message, help) => {
+      const within = frame.entry === null ? '' : ` (in \`${frame.prefix.slice(0, -2)}\`)`
+      this.#stage.refuse(path, message + within, help, this.#options.lenient ? 'warning' : 'error')
+    })
   }
 
   #loop(compiled: CompiledTask, frame: Frame, place: UnitPlace, loop: NonNullable<CompiledTask['task']['loop']>): void {
@@ -186,7 +191,7 @@ class Walk implements Expansion {
     for (const fault of checked.ok ? [] : checked.errors) {
       const place = fault.path === '' ? 'the input' : `\`${fault.path}\` of the input`
       const message = `${place} of sub-workflow \`${name}\` ${fault.message}`
-      this.#refuse(
+      this.#stage.refuse(
         [...path, ...(task.with === undefined ? [] : ['with'])],
         message,
         'change `with` to what inputSchema asks for',
@@ -216,41 +221,6 @@ class Walk implements Expansion {
       ...(routes.length > 0 && { routes }),
       known: () => knownScope(this.#work, frame.inputs, compiled, bindings),
     }
-    if (!this.#mayStand(placed)) return
-    this.#ids.set(id, compiled)
-    this.placed.push(placed)
-    this.#room -= 1
-    if (this.#room === 0) {
-      const message = `the tasks expand to more than ${documentLimits.expandedTasks}`
-      this.#refuse(['spec', 'tasks'], message, 'expand fewer items, or nest fewer sub-workflows')
-    }
-  }
-
-  #mayStand(placed: Placed): boolean {
-    const { id, compiled } = placed
-    if (this.#room <= 0) return false
-    const first = this.#ids.get(id)
-    if (first !== undefined) {
-      // Two of one name in one list were told when they were collected.
-      if (isExpanded(placed) && first !== compiled)
-        this.#work.reporter.report([...compiled.path, 'id'], {
-          code: 'duplicate_task',
-          message: `\`${compiled.task.id}\` expands to \`${id}\`, which ${showPath(first.path)} is called too`,
-          help: 'give one of them another id',
-        })
-      return false
-    }
-    if (id.length <= bounds.nameCharacters) return true
-    const message = `\`${id.slice(0, 80)}…\` has ${id.length} characters; an expanded id has at most ${bounds.nameCharacters}`
-    this.#refuse([...compiled.path, 'id'], message, 'shorten the ids that it is made of')
-    return false
-  }
-
-  /** A fault that many expansions of one place have is told once. */
-  #refuse(path: readonly (string | number)[], message: string, help: string): void {
-    const key = `${showPath(path)} ${message}`
-    if (this.#told.has(key)) return
-    this.#told.add(key)
-    this.#work.reporter.report(path, { code: 'schema_violation', message, help })
+    this.#stage.add(placed)
   }
 }

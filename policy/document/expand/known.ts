@@ -9,7 +9,7 @@ export function knownScope(work: Work, inputs: JsonObject, compiled: CompiledTas
   const base = { inputs, memory: {}, tasks: {} }
   const own: JsonObject = {}
   for (const [name, value] of Object.entries(compiled.vars)) {
-    const resolved = resolveValue(value, { ...base, vars: {} })
+    const resolved = resolveValue(value, { ...base, vars: bindings })
     if (resolved.ok) own[name] = resolved.value
   }
   const vars: JsonObject = { ...work.vars }

@@ -19,20 +19,18 @@ export function scopeOfTask(plan: Plan, task: PlanTask, state: RunState): ScopeR
   const base = baseOf(plan, task, state)
   if (!base.ok) return base
   const { scope } = base
-  const own = resolveValue(task.vars, { ...scope, vars: {} })
+  const bindings = { ...task.bindings, ...(task.iteration !== undefined && { loopIndex: task.iteration.index }) }
+  const own = resolveValue(task.vars, { ...scope, vars: bindings })
   if (!own.ok) return own
-  const vars = { ...plan.vars, ...(own.value as JsonObject), ...task.bindings }
+  const vars = { ...plan.vars, ...(own.value as JsonObject), ...bindings }
   if (task.iteration === undefined) return { ok: true, scope: { ...scope, vars } }
 
   const previous = previousOf(task.iteration, { ...scope, vars })
   if (!previous.ok) return previous
   const { output } = previous
   // An iteration that is looked at ahead of its turn has no output before it yet.
-  const bound = { loopIndex: task.iteration.index, ...(output !== undefined && { loopPrevious: output }) }
-  return {
-    ok: true,
-    scope: { ...scope, vars: { ...vars, ...bound }, ...(output !== undefined && { loop: { output } }) },
-  }
+  if (output === undefined) return { ok: true, scope: { ...scope, vars } }
+  return { ok: true, scope: { ...scope, vars: { ...vars, loopPrevious: output }, loop: { output } } }
 }
 
 /** What the templates of the final outputs may read. */
