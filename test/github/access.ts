@@ -52,7 +52,7 @@ export function checkRepository(caller: Caller, repository: Repository, access: 
       const reads = access.permission.every(([, level]) => level === 'read')
       if (!covered && (record.private || !reads)) throw record.private ? notFound() : notByIntegration()
       const granted = access.permission.some(([name, level]) => allows(caller.permissions, name, level))
-      if (!granted && !(reads && !record.private && !covered)) throw notByIntegration()
+      if (!granted && !(reads && !record.private && !covered)) throw notByIntegration(access.permission)
       return
     }
     case 'user': {

@@ -71,7 +71,13 @@ export function createApi(services: Services, routes: readonly Route[]): Hono {
         })
       }
       drop = fault?.drop === 'after'
-      rates = services.limits.charge(caller, request.method !== 'GET' && CONTENT.test(path))
+      const writes = request.method !== 'GET'
+      if (operation !== 'GET /rate_limit')
+        rates = services.limits.charge(caller, {
+          resource: 'core',
+          writes,
+          createsContent: writes && CONTENT.test(path),
+        })
       if (!found) {
         // A path that GitHub has and the double lacks must not pass for a missing thing.
         services.violations.push({

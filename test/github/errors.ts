@@ -35,7 +35,13 @@ export const lateJwt = (): ApiError => new ApiError(401, "'Expiration time' clai
 export const futureJwt = (): ApiError =>
   new ApiError(401, "'Issued at' claim ('iat') must be an Integer representing the time that the assertion was issued")
 // https://docs.github.com/rest/using-the-rest-api/troubleshooting-the-rest-api: insufficient permissions of an App or job token.
-export const notByIntegration = (): ApiError => new ApiError(403, 'Resource not accessible by integration')
+// The header names what would have sufficed, alternatives by `;`.
+export const notByIntegration = (accepted?: readonly (readonly [name: string, level: string])[]): ApiError =>
+  new ApiError(403, 'Resource not accessible by integration', {
+    headers: accepted
+      ? { 'x-accepted-github-permissions': accepted.map(([name, level]) => `${name}=${level}`).join('; ') }
+      : {},
+  })
 // https://docs.github.com/apps/maintaining-github-apps/suspending-a-github-app-installation
 export const suspended = (): ApiError => new ApiError(403, 'This installation has been suspended')
 // https://docs.github.com/rest/collaborators/collaborators: as the API answers people without the role that a write needs.
@@ -83,11 +89,10 @@ export const unexpectedInputs = (names: string[]): ApiError =>
 export const missingInput = (name: string): ApiError => new ApiError(422, `Required input '${name}' not provided`)
 export const disabledWorkflow = (): ApiError =>
   new ApiError(422, "Cannot trigger a 'workflow_dispatch' on a disabled workflow")
-// https://docs.github.com/rest/using-the-rest-api/rate-limits-for-the-rest-api: primary (403, remaining 0) and secondary (403 or 429, Retry-After).
-export const primaryLimit = (resetSeconds: number): ApiError =>
-  new ApiError(403, 'API rate limit exceeded for installation.', {
-    headers: { 'x-ratelimit-remaining': '0', 'x-ratelimit-reset': String(resetSeconds) },
-  })
+// https://docs.github.com/rest/using-the-rest-api/rate-limits-for-the-rest-api: primary (403 or 429, remaining 0) and secondary
+// (403 or 429, Retry-After); words as codeql issue 5106 and release-changelog-builder-action issue 948 quote them.
+export const primaryLimit = (status: 403 | 429, whose: string, headers: { [name: string]: string }): ApiError =>
+  new ApiError(status, `API rate limit exceeded for ${whose}.`, { headers })
 export const secondaryLimit = (retryAfter: number, status: 403 | 429 = 403): ApiError =>
   new ApiError(status, 'You have exceeded a secondary rate limit. Please wait a few minutes before you try again.', {
     headers: { 'retry-after': String(retryAfter) },

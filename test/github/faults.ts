@@ -32,16 +32,16 @@ export class Faults {
     this.#faults.push({ fault, skip: fault.after ?? 0, left: fault.times ?? 1 })
   }
 
-  /** GitHub's secondary limit on the next matching calls. */
+  /** GitHub's secondary limit on the next matching calls; null leaves Retry-After out, as GitHub sometimes does. */
   secondaryLimit(
-    fault: Pick<Fault, 'route' | 'times' | 'after'> & { retryAfterSeconds: number; status?: 403 | 429 },
+    fault: Pick<Fault, 'route' | 'times' | 'after'> & { retryAfterSeconds: number | null; status?: 403 | 429 },
   ): void {
     const { retryAfterSeconds, status = 403, ...rest } = fault
     this.add({
       ...rest,
       status,
       message: 'You have exceeded a secondary rate limit. Please wait a few minutes before you try again.',
-      headers: { 'retry-after': String(retryAfterSeconds) },
+      ...(retryAfterSeconds !== null && { headers: { 'retry-after': String(retryAfterSeconds) } }),
     })
   }
 

@@ -1,16 +1,24 @@
-import { primaryLimit, secondaryLimit } from './errors.ts'
+import { ApiError, primaryLimit, secondaryLimit } from './errors.ts'
 import type { Caller } from './tokens.ts'
 import type { World } from './world.ts'
 
-/** GitHub's documented figures: https://docs.github.com/rest/using-the-rest-api/rate-limits-for-the-rest-api */
+/**
+ * GitHub's documented figures: https://docs.github.com/en/rest/using-the-rest-api/rate-limits-for-the-rest-api and
+ * https://docs.github.com/en/graphql/overview/rate-limits-and-query-limits-for-the-graphql-api
+ */
 export interface LimitSettings {
-  /** Requests an hour of an installation or a person. */
+  /** Requests an hour of an installation or a person; GraphQL counts as many points of its own. */
   perHour: number
-  /** Requests an hour of all GITHUB_TOKENs of one repository. */
+  /** Requests an hour of all GITHUB_TOKENs of one repository; GraphQL points likewise. */
   jobsPerHour: number
   /** Requests that create content, of one caller. */
   contentPerMinute: number
   contentPerHour: number
+  /** Secondary points a minute of one caller: a read is 1, a write 5, a query 1. */
+  pointsPerMinute: number
+  graphqlPointsPerMinute: number
+  /** Status of a refusal; GitHub answers with either. */
+  status: 403 | 429
 }
 
 export const githubLimits: LimitSettings = {
@@ -18,6 +26,9 @@ export const githubLimits: LimitSettings = {
   jobsPerHour: 1000,
   contentPerMinute: 80,
   contentPerHour: 500,
+  pointsPerMinute: 900,
+  graphqlPointsPerMinute: 2000,
+  status: 403,
 }
 
 const MINUTE = 60_000
@@ -28,7 +39,11 @@ interface Account {
   used: number
   /** Times of content-creating requests of the last hour. */
   content: number[]
+  /** Times of points of the last minute. */
+  points: number[]
 }
+
+export type Resource = 'core' | 'graphql'
 
 /** Counts requests by who makes them and refuses above the limits; settings may be changed while it runs. */
 export class RateLimits {
@@ -42,46 +57,81 @@ export class RateLimits {
   }
 
   /** Counts one request; throws GitHub's refusal. Answers the x-ratelimit headers. */
-  charge(caller: Caller, createsContent: boolean): { [name: string]: string } {
+  charge(
+    caller: Caller,
+    request: { resource: Resource; writes: boolean; createsContent: boolean },
+  ): { [name: string]: string } {
+    const { resource } = request
     const now = this.#world.now().getTime()
-    const account = this.#account(caller, now)
-    const limit = caller.kind === 'job' ? this.settings.jobsPerHour : this.settings.perHour
-    const resetSeconds = Math.ceil((account.windowStart + HOUR) / 1000)
-    if (account.used >= limit) throw primaryLimit(resetSeconds)
+    const account = this.#account(`${holder(caller)} ${resource}`, now)
+    const { perHour, jobsPerHour, status } = this.settings
+    const limit = caller.kind === 'job' ? jobsPerHour : perHour
+    if (account.used >= limit) throw primaryLimit(status, words(caller), headers(account, limit, resource))
     account.used++
-    if (createsContent) this.#content(account, now)
-    return {
-      'x-ratelimit-limit': String(limit),
-      'x-ratelimit-remaining': String(limit - account.used),
-      'x-ratelimit-used': String(account.used),
-      'x-ratelimit-reset': String(resetSeconds),
-      'x-ratelimit-resource': 'core',
+    try {
+      this.#points(account, now, request.writes ? 5 : 1, resource)
+      if (request.createsContent) this.#content(account, now)
+    } catch (error) {
+      if (error instanceof ApiError) Object.assign(error.headers, headers(account, limit, resource))
+      throw error
     }
+    return headers(account, limit, resource)
+  }
+
+  /** What GET /rate_limit tells, which costs nothing. */
+  state(caller: Caller, resource: Resource): { limit: number; used: number; remaining: number; reset: number } {
+    const limit = caller.kind === 'job' ? this.settings.jobsPerHour : this.settings.perHour
+    const { used, windowStart } = this.#account(`${holder(caller)} ${resource}`, this.#world.now().getTime())
+    return { limit, used, remaining: Math.max(limit - used, 0), reset: Math.ceil((windowStart + HOUR) / 1000) }
+  }
+
+  #points(account: Account, now: number, points: number, resource: Resource): void {
+    const most = resource === 'core' ? this.settings.pointsPerMinute : this.settings.graphqlPointsPerMinute
+    account.points = account.points.filter(at => at > now - MINUTE)
+    const first = account.points[0]
+    if (first !== undefined && account.points.length + points > most) throw this.#secondary(first + MINUTE - now)
+    account.points.push(...Array<number>(points).fill(now))
   }
 
   #content(account: Account, now: number): void {
     account.content = account.content.filter(at => at > now - HOUR)
     const minute = account.content.filter(at => at > now - MINUTE)
     const first = minute.length >= this.settings.contentPerMinute ? minute[0] : undefined
-    if (first !== undefined) throw secondaryLimit(Math.max(Math.ceil((first + MINUTE - now) / 1000), 1))
+    if (first !== undefined) throw this.#secondary(first + MINUTE - now)
     const oldest = account.content.length >= this.settings.contentPerHour ? account.content[0] : undefined
-    if (oldest !== undefined) throw secondaryLimit(Math.max(Math.ceil((oldest + HOUR - now) / 1000), 1))
+    if (oldest !== undefined) throw this.#secondary(oldest + HOUR - now)
     account.content.push(now)
   }
 
-  #account(caller: Caller, now: number): Account {
-    const key =
-      caller.kind === 'installation'
-        ? `installation ${caller.installation.id}`
-        : caller.kind === 'job'
-          ? `repository ${caller.repository}`
-          : caller.kind === 'user'
-            ? `user ${caller.user.id}`
-            : caller.kind
+  #secondary(milliseconds: number): ApiError {
+    return secondaryLimit(Math.max(Math.ceil(milliseconds / 1000), 1), this.settings.status)
+  }
+
+  #account(key: string, now: number): Account {
     const known = this.#accounts.get(key)
     if (known && now < known.windowStart + HOUR) return known
-    const fresh: Account = { windowStart: now, used: 0, content: known?.content ?? [] }
+    const fresh: Account = { windowStart: now, used: 0, content: known?.content ?? [], points: known?.points ?? [] }
     this.#accounts.set(key, fresh)
     return fresh
   }
+}
+
+const headers = ({ used, windowStart }: Account, limit: number, resource: Resource): { [name: string]: string } => ({
+  'x-ratelimit-limit': String(limit),
+  'x-ratelimit-remaining': String(Math.max(limit - used, 0)),
+  'x-ratelimit-used': String(used),
+  'x-ratelimit-reset': String(Math.ceil((windowStart + HOUR) / 1000)),
+  'x-ratelimit-resource': resource,
+})
+
+/** Whose account it is: an installation's, all jobs' of a repository, a person's. */
+function holder(caller: Caller): string {
+  if (caller.kind === 'installation') return `installation ${caller.installation.id}`
+  if (caller.kind === 'job') return `repository ${caller.repository}`
+  return caller.kind === 'user' ? `user ${caller.user.id}` : caller.kind
+}
+
+const words = (caller: Caller): string => {
+  if (caller.kind === 'user') return `user ID ${caller.user.id}`
+  return `installation ID ${caller.kind === 'installation' ? caller.installation.id : caller.kind === 'job' ? caller.repository : 0}`
 }

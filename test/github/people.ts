@@ -38,7 +38,8 @@ export class People {
 
   /** The account with this login; adds a plain user where there is none. */
   ensure(login: string): User {
-    return this.find(login) ?? this.add(login)
+    // No person's login can hold brackets: a name that ends so is an App's.
+    return this.find(login) ?? this.add(login.endsWith('[bot]') ? { login, type: 'Bot' } : login)
   }
 
   find(login: string): User | null {

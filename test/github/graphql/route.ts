@@ -15,6 +15,7 @@ export function graphqlRoute(services: Services): Hono {
     let status = 200
     let answer: object
     let drop = false
+    let rates: { [name: string]: string } = {}
     const body = (await context.req.json().catch(() => ({}))) as {
       query?: unknown
       variables?: { [name: string]: unknown }
@@ -39,13 +40,19 @@ export function graphqlRoute(services: Services): Hono {
       drop = fault?.drop === 'after'
       if (caller.kind === 'anonymous') throw requiresAuthentication()
       if (caller.kind === 'app' || caller.kind === 'client') throw notByIntegration()
-      answer = await answerTo(services, caller, String(body.query ?? ''), body.variables ?? {})
+      const text = String(body.query ?? '')
+      const writes = /^\s*mutation\b/.test(text)
+      rates = services.limits.charge(caller, { resource: 'graphql', writes, createsContent: writes })
+      answer = await answerTo(services, caller, text, body.variables ?? {})
     } catch (error) {
       if (!(error instanceof ApiError)) throw error
-      status = error.status
-      answer = error.body
-      for (const [name, value] of Object.entries(error.headers)) context.header(name, value)
+      rates = error.headers
+      // A spent primary limit is told with status 200; a secondary one may be.
+      const isPrimary = error.headers['x-ratelimit-remaining'] === '0' && error.headers['retry-after'] === undefined
+      status = isPrimary ? 200 : error.status
+      answer = isPrimary ? { errors: [{ type: 'RATE_LIMITED', message: error.body.message }] } : error.body
     }
+    for (const [name, value] of Object.entries(rates)) context.header(name, value)
     services.requests.add({
       route: 'graphql',
       method: 'POST',

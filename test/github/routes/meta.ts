@@ -10,14 +10,10 @@ export const metaRoutes: readonly Route[] = [
   {
     operation: 'GET /rate_limit',
     access: { kind: 'anyone' },
-    handle: ({ services }) => {
-      const one = {
-        limit: 5000,
-        used: 0,
-        remaining: 5000,
-        reset: Math.floor(services.world.now().getTime() / 1000) + 3600,
-      }
-      return { status: 200, body: { resources: { core: one, search: one }, rate: one } }
+    handle: ({ services, caller }) => {
+      const core = services.limits.state(caller, 'core')
+      const graphql = services.limits.state(caller, 'graphql')
+      return { status: 200, body: { resources: { core, search: core, graphql }, rate: core } }
     },
   },
   {
