@@ -18,7 +18,8 @@ const maxArgumentBytes = 131_071
 const maxArgumentsBytes = 2_000_000
 
 /** Throws ExecutorError for arguments that no process could be given. */
-export function checkArguments({ command, args }: PlanCommand): void {
+export function checkArguments({ command, args, env }: PlanCommand): void {
+  checkEnvironmentNames(Object.keys(env))
   const sizes = [command, ...args].map(arg => Buffer.byteLength(arg) + 9)
   if (args.some(arg => arg.includes('\0')))
     throw new ExecutorError(
@@ -30,6 +31,23 @@ export function checkArguments({ command, args }: PlanCommand): void {
       'argv_too_long',
       `the arguments of ${command} are longer than the system allows (128 KiB each, 2 MB together); pass a file instead`,
     )
+}
+
+/**
+ * Throws ExecutorError for variables that the system would take for one: it is not known which value a process would get.
+ */
+export function checkEnvironmentNames(names: readonly string[], platform: NodeJS.Platform = process.platform): void {
+  if (platform !== 'win32') return
+  const seen = new Map<string, string>()
+  for (const name of names) {
+    const twin = seen.get(name.toUpperCase())
+    if (twin !== undefined)
+      throw new ExecutorError(
+        'invalid_input',
+        `env sets \`${twin}\` and \`${name}\`, which are one variable on Windows; leave one out`,
+      )
+    seen.set(name.toUpperCase(), name)
+  }
 }
 
 /** The task's time bounds the action's. */
