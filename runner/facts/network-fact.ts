@@ -9,10 +9,10 @@ import {
   sortAddresses,
 } from '../../policy/decision/index.ts'
 import { type Environment, proxyOf } from '../network/proxy.ts'
-import { type Resolver, resolveWithin, systemResolver } from '../network/resolver.ts'
+import { dnsResolver, type Resolver, resolveWithin } from '../network/resolver.ts'
 
 export interface NetworkFactOptions {
-  /** How names are looked up; the platform's resolution where it is left out. */
+  /** How names are looked up; the platform's hosts file and DNS servers where it is left out. */
   resolver?: Resolver
   /** Where proxy variables are read from, if the policy says allowProxy. */
   environment: Environment
@@ -49,7 +49,7 @@ type UnknownNetwork = NetworkFact & { known: false }
 async function addressesOf(
   host: string,
   seconds: number,
-  { resolver = systemResolver, signal }: NetworkFactOptions,
+  { resolver = dnsResolver(), signal }: NetworkFactOptions,
 ): Promise<string[] | UnknownNetwork> {
   const literal = parseAddress(bareHost(host))
   if (literal !== null) return [literal.text]

@@ -21,7 +21,7 @@ export interface GuardedOptions {
   secrets: Pick<Secrets, 'read' | 'redactor'>
   /** Where the proxy variables stand; only looked at where the policy says allowProxy. */
   environment: Environment
-  /** How names are looked up; the platform's resolution where it is left out. */
+  /** How names are looked up; the platform's hosts file and DNS servers where it is left out. */
   resolver?: Resolver
 }
 

@@ -13,5 +13,5 @@ export {
   guardedClient,
 } from './guarded.ts'
 export { GuardedError, type NetworkFault, type NetworkFaultCode } from './network-fault.ts'
-export { type Resolver, systemResolver } from './resolver.ts'
+export { dnsResolver, type Resolver, type ResolverOptions } from './resolver.ts'
 export type { BodyResult } from './response-body.ts'

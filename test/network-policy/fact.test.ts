@@ -1,6 +1,9 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { NetworkFact } from '../../policy/decision/index.ts'
-import { networkFact } from '../../runner/network/index.ts'
+import { dnsResolver, networkFact } from '../../runner/network/index.ts'
 import { type DnsServer, dnsServer } from './dns-server.ts'
 import { networkPolicy, resolverAt } from './opened.ts'
 
@@ -58,6 +61,39 @@ describe('one look-up, sorted and whole', () => {
       addresses: [],
     })
     expect(dns.asked).toHaveLength(before)
+  })
+})
+
+describe('the hosts file', () => {
+  let folder: string
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'agentctl-hosts-'))
+    const lines = [
+      '# b.test',
+      '93.184.216.34 b.test c.test',
+      '93.184.216.35\tB.TEST # c',
+      '10.0.0.1 b.test.evil',
+      'fe80::1%lo b.test',
+    ]
+    await writeFile(join(folder, 'hosts'), lines.join('\n'))
+  })
+  afterAll(() => rm(folder, { recursive: true }))
+
+  const addressesOf = async (host: string, hostsFile: string) => {
+    const resolver = dnsResolver({ servers: [`127.0.0.1:${dns.port}`], hostsFile })
+    return networkFact(`https://${host}/`, networkPolicy(['*.test']), { resolver, environment: {} })
+  }
+
+  test('counts before DNS, whole and by exact name', async () => {
+    dns.answers.set('b.test', ['93.184.216.99'])
+    const hosts = join(folder, 'hosts')
+    expect(await addressesOf('b.test', hosts)).toMatchObject({ addresses: ['93.184.216.34', '93.184.216.35'] })
+    expect(await addressesOf('c.test', hosts)).toMatchObject({ addresses: ['93.184.216.34'] })
+    expect(await addressesOf('b.test', join(folder, 'absent'))).toMatchObject({ addresses: ['93.184.216.99'] })
+  })
+
+  test('one that cannot be read is a failure, not DNS alone', async () => {
+    expect(await addressesOf('b.test', folder)).toMatchObject({ known: false, cause: 'dns_failed' })
   })
 })
 

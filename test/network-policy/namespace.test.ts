@@ -52,7 +52,7 @@ describe.runIf(isPossible || process.env['CI'] === 'true')(
       expect(seen['localhost']).toMatchObject(refused)
     })
 
-    test('a name that nobody knows is a DNS failure', () => {
+    test('a name that nobody knows is a DNS failure, whatever the search list would make of it', () => {
       expect(seen['gone']).toMatchObject({ seen: { fault: { code: 'dns', rule: 'dns_not_found', exitCode: 6 } } })
     })
 
@@ -74,12 +74,10 @@ describe.runIf(isPossible || process.env['CI'] === 'true')(
       expect(seen['proxyHeads']).toEqual(['93.184.216.34:443'])
     })
 
-    test('a silent resolver ends at connectTimeoutSeconds, also for who waits behind it', () => {
+    test('a silent resolver ends at connectTimeoutSeconds, and does not hold the process', () => {
       expect(seen['silent']).toMatchObject({ fault: { code: 'dns', rule: 'dns_timeout', exitCode: 6 } })
       expect(seen['silentMilliseconds']).toBeGreaterThan(950)
-      expect(seen['silentMilliseconds']).toBeLessThan(5_000)
-      const timedOut = { fault: { code: 'dns', rule: 'dns_timeout' } }
-      expect(seen['behindSilence']).toMatchObject([timedOut, timedOut, timedOut])
+      expect(seen['silentMilliseconds']).toBeLessThan(4_000)
     })
   },
 )

@@ -1,7 +1,7 @@
-import { Resolver as DnsResolver } from 'node:dns/promises'
 import { type NetworkPolicy, type Policy, policyDefaults } from '../../policy/decision/index.ts'
 import { createRedactor } from '../../policy/redact.ts'
 import {
+  dnsResolver,
   type GuardedClient,
   type GuardedOptions,
   type GuardedRequest,
@@ -24,18 +24,9 @@ export function networkPolicy(
   }
 }
 
-/** Node's own resolver, which asks one server: nothing below it is ours. */
+/** The resolver that agentctl uses, asking a server of the test's: nothing of it is replaced. */
 export function resolverAt(port: number): Resolver {
-  return async (host, signal) => {
-    const resolver = new DnsResolver({ timeout: 20_000, tries: 1 })
-    resolver.setServers([`127.0.0.1:${port}`])
-    signal.addEventListener('abort', () => resolver.cancel(), { once: true })
-    const found = await Promise.allSettled([resolver.resolve4(host), resolver.resolve6(host)])
-    const addresses = found.flatMap(answer => (answer.status === 'fulfilled' ? answer.value : []))
-    const failed = found.find(answer => answer.status === 'rejected')
-    if (addresses.length === 0 && failed !== undefined) throw failed.reason
-    return addresses
-  }
+  return dnsResolver({ servers: [`127.0.0.1:${port}`] })
 }
 
 export function secretsOf(values: { [name: string]: string } = {}, hidden: string[] = []): GuardedOptions['secrets'] {
