@@ -22,6 +22,11 @@ export function effectLines(expected: ExpectedEffect): Line[] {
         `    executable ${expected.realPath}, SHA-256 ${expected.executableSha256}`,
         ...(expected.interpreters ?? []).map(({ path, sha256 }) => `    run by ${path}, SHA-256 ${sha256}`),
         ...Object.entries(expected.argvFiles).map(([file, sha256]) => `    file ${file}, SHA-256 ${sha256}`),
+        ...(expected.extension === undefined
+          ? []
+          : [
+              `    extension ${expected.extension.protocolVersion}, capabilities ${expected.extension.capabilities.join(', ') || 'none'}`,
+            ]),
         ...(expected.environment.length === 0 ? [] : [`    environment ${expected.environment.join(', ')}`]),
       ]
     case 'other':

@@ -121,6 +121,7 @@ const expectedEffect = z.discriminatedUnion('kind', [
     environment: z.array(z.string()),
     argvFiles: z.record(z.string(), digestSchema),
     limits: z.record(z.string(), z.number()),
+    extension: z.object({ protocolVersion: z.string(), capabilities: z.array(z.string()) }).exactOptional(),
   }),
   z.object({ kind: z.literal('other'), summary: z.string(), detail: jsonSchema }),
 ])

@@ -4,6 +4,7 @@ import { memoryRead, memoryWrite } from './builtin/memory.ts'
 import { readExecutor } from './builtin/read.ts'
 import { writeExecutor } from './builtin/write.ts'
 import type { Executor } from './executor.ts'
+import { extensionExecutor } from './extension/executor.ts'
 import type { Host } from './host.ts'
 import { shellExecutor } from './process/shell.ts'
 
@@ -17,6 +18,7 @@ export function createExecutors(host: Host): Map<string, Executor> {
     readExecutor(host),
     writeExecutor(host),
     shellExecutor(host),
+    extensionExecutor(host),
   ]
   return new Map(executors.flatMap(executor => executor.kinds.map(kind => [kind, executor])))
 }

@@ -1,8 +1,10 @@
+import type { PlanTask } from '../policy/document/plan.ts'
 import type { Json, JsonObject } from '../policy/json.ts'
 import type { TaskState } from '../policy/states.ts'
 import { type RunContext, report } from './context.ts'
 import { memoryDelta, shownMessage } from './drafts.ts'
 import type { Draft } from './journal.ts'
+import { outputFault } from './schemas.ts'
 import { isOver } from './state.ts'
 
 export interface Move {
@@ -19,13 +21,14 @@ export interface Move {
 
 /**
  * Moves a task in memory and gives the command that records it. The output that later tasks see is the one recorded:
- * redacted, so that a resumed run computes the same inputs.
+ * redacted, so that a resumed run computes the same inputs, and held to the schemas that were declared for it.
  */
-export async function moveTask(context: RunContext, id: string, move: Move): Promise<Draft> {
+export async function moveTask(context: RunContext, id: string, asked: Move): Promise<Draft> {
   const { state, host, journal } = context
   const status = state.status(id)
   const { kind } = state.task(id).action
-  const output = move.output === undefined ? null : host.secrets.redactor.json(move.output)
+  const output = asked.output === undefined ? null : host.secrets.redactor.json(asked.output)
+  const move = await heldToSchemas(state.task(id), output, asked)
   const error = move.error ? { code: move.error.code, message: shownMessage(context, move.error.message) } : null
   status.attempt = move.attempt ?? status.attempt
   state.set(id, move.to)
@@ -46,6 +49,13 @@ export async function moveTask(context: RunContext, id: string, move: Move): Pro
     condition: status.condition,
     memory,
   }
+}
+
+/** A task whose output is not what was declared has failed, whatever its effect did. */
+async function heldToSchemas(task: PlanTask, output: Json, move: Move): Promise<Move> {
+  if (move.to !== 'succeeded') return move
+  const fault = await outputFault(task, output)
+  return fault === null ? move : { ...move, to: 'failed', error: { code: 'output_schema', message: fault } }
 }
 
 function tell(context: RunContext, id: string, enforcement: JsonObject | undefined): void {

@@ -11,6 +11,7 @@ import { describeError } from '../policy/redact.ts'
 import { artifactBytesLeft, outputBytesLeft } from './budgets.ts'
 import type { RunContext } from './context.ts'
 import { ExecutorError, type Prepared } from './executor.ts'
+import { checkInput } from './schemas.ts'
 
 /** One effect as it will be recorded, and what was decided about it. */
 export interface AskedEffect {
@@ -88,6 +89,7 @@ export async function propose(context: Proposer, id: string, view: View): Promis
   const identity = { run: context.run, task: id, attempt, ordinal: 0, operation: task.action.kind, inputDigest }
   let prepared: Prepared
   try {
+    if (task.action.extension === undefined) await checkInput(task.action, input.value)
     prepared = await executor.prepare({
       task,
       input: input.value,

@@ -63,11 +63,19 @@ function expectedProcess(effect: Extract<ExpectedEffect, { kind: 'process' }>): 
       `- In directory: ${code(effect.cwd, 60_000)}`,
       `- Variables: ${effect.environment.length === 0 ? 'none' : codeList(effect.environment, 10_000)}`,
       `- Limits: ${limits.length === 0 ? 'none named' : codeList(limits, 50)}`,
+      ...extensionOf(effect.extension),
     ].join('\n'),
     ...(files.length === 0
       ? []
       : ['Files of the workspace that the arguments name, with their SHA-256:', fenced(files.join('\n'))]),
   ]
+}
+
+function extensionOf(extension: Extract<ExpectedEffect, { kind: 'process' }>['extension']): string[] {
+  if (extension === undefined) return []
+  const { protocolVersion, capabilities } = extension
+  const listed = capabilities.length === 0 ? 'none' : codeList(capabilities, 10_000)
+  return [`- Extension: protocol ${code(protocolVersion, 200)}, capabilities ${listed}`]
 }
 
 function inputOf(input: JsonObject): string[] {

@@ -59,6 +59,8 @@ export type ExpectedEffect =
       environment: string[]
       argvFiles: { [path: string]: Digest }
       limits: { [name: string]: number }
+      /** What an extension declares, whose handshake must equal it; absent where the process is none. */
+      extension?: { protocolVersion: string; capabilities: string[] }
     }
   | { kind: 'other'; summary: string; detail: Json }
 
