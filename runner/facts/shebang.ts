@@ -1,6 +1,7 @@
 import { readSync } from 'node:fs'
 import path from 'node:path'
 import { CommandFault } from './command-fault.ts'
+import { checkElf } from './elf.ts'
 
 /** What a script's first line asks the system to run. */
 export interface Shebang {
@@ -23,6 +24,7 @@ export function readShebang(fd: number, realPath: string): Shebang | null {
   if (head[0] !== 0x23 || head[1] !== 0x21) {
     const magic = head.toString('latin1', 0, Math.min(4, length))
     const binary = ['\x7fELF', '\xcf\xfa\xed\xfe', '\xca\xfe\xba\xbe'].includes(magic) || magic.startsWith('MZ')
+    if (process.platform === 'linux' && magic === '\x7fELF') checkElf(fd, realPath)
     if (binary) return null
     throw new CommandFault(
       'command_not_executable',

@@ -31,7 +31,7 @@ export function openCgroupHome(owner: string): { home: CgroupHome } | { absent: 
     const home = { own, directory, inode: statSync(directory).ino, place: below }
     const refusal = tryOut(home, place)
     if (refusal === null) return { home }
-    removeCgroup(directory)
+    removeHome(directory)
     return { absent: refusal }
   } catch (error) {
     return { absent: `no cgroup can be made below ${own}: ${describeError(error)}` }
@@ -121,6 +121,17 @@ export function killCgroup(dir: string): boolean {
   } catch {
     return !existsSync(dir)
   }
+}
+
+/** Removes agentctl's own directory, and the one that it shares with others once it was the last. */
+export function removeHome(directory: string): boolean {
+  if (!removeCgroup(directory)) return false
+  try {
+    rmdirSync(path.dirname(directory))
+  } catch {
+    // Another agentctl's is in it.
+  }
+  return true
 }
 
 /** Removes an empty cgroup with the empty ones below it; false where something is left in it. */

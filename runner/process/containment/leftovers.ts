@@ -3,7 +3,7 @@ import path from 'node:path'
 import { z } from 'zod'
 import { loadNative } from '../../native/linux.ts'
 import type { Native, NativeLayer } from '../../native/native.ts'
-import { isPopulated, killCgroup, membersOf, removeCgroup } from './cgroup.ts'
+import { isPopulated, killCgroup, membersOf, removeHome } from './cgroup.ts'
 import { killInPasses } from './passes.ts'
 import { bootId, heldFile, isOver, pidNamespace, type Seen, seeAll, withDescendants } from './proc.ts'
 import { checkPlace, closeEntry, type EntryOwner, readMarkerName, registryPlaces } from './registry.ts'
@@ -127,8 +127,7 @@ async function reap(entry: DeadEntry, native: Native | null, result: Leftovers):
   const told = ({ pid, command }: Seen): Leftover => ({ pid, command, effect: effects.get(pid) ?? '' })
   result.killed.push(...[...all.values()].map(told))
   result.left.push(...left.map(told))
-  if (left.length > 0 || (cgroup !== null && !removeCgroup(cgroup))) return
-  if (cgroup !== null) removeCgroup(path.dirname(cgroup))
+  if (left.length > 0 || (cgroup !== null && !removeHome(cgroup))) return
   closeEntry(entry)
 }
 

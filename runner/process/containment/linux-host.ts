@@ -6,7 +6,7 @@ import type { Containment, Guarantee } from '../../executor.ts'
 import { loadNative } from '../../native/linux.ts'
 import type { Native } from '../../native/native.ts'
 import { type ArmedHost, type ArmOptions, StartRefused } from './armed-host.ts'
-import { bornIn, type CgroupHome, openCgroupHome, removeCgroup } from './cgroup.ts'
+import { bornIn, type CgroupHome, openCgroupHome, removeCgroup, removeHome } from './cgroup.ts'
 import { inheritableDescriptors } from './descriptors.ts'
 import { Hold } from './hold.ts'
 import { orphans, watchChildren } from './own-children.ts'
@@ -82,7 +82,6 @@ export class LinuxHost implements ArmedHost {
     process.off('exit', this.#close)
     for (const hold of this.#holds) hold.endNow()
     if (this.#home !== null && !removeSoon(this.#home.directory)) return
-    if (this.#home !== null) removeCgroup(path.dirname(this.#home.directory))
     if (this.#entry !== null) closeEntry(this.#entry)
   }
 
@@ -180,7 +179,7 @@ export class LinuxHost implements ArmedHost {
 /** Removes an agentctl's own cgroup directory, waiting a moment for what was just killed. */
 function removeSoon(directory: string): boolean {
   const pause = new Int32Array(new SharedArrayBuffer(4))
-  for (let waited = 0; !removeCgroup(directory); waited += 5) {
+  for (let waited = 0; !removeHome(directory); waited += 5) {
     if (waited >= lastWait) return false
     Atomics.wait(pause, 0, 0, 5)
   }
