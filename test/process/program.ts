@@ -13,7 +13,14 @@ export interface Orders {
   processes: (Omit<Launch, 'signal' | 'stdin'> & { effect: string })[]
 }
 
-export type Told = { absent: string[] } | { effect: string; end: object; containment: object; stdout: string }
+export interface Ended {
+  effect: string
+  end: object
+  containment: object
+  stdout: string
+}
+
+export type Told = { absent: string[] } | Ended
 
 if (import.meta.main) await run(JSON.parse(process.argv[2] ?? '') as Orders)
 
@@ -23,6 +30,7 @@ async function run({ directory, tag, options: { withoutNative, ...options }, pro
     ...(withoutNative === true && { native: { absent: 'left out by a test' } }),
   })
   tell({ absent: armed.absent.map(({ guarantee }) => guarantee) })
+  process.on('SIGUSR2', () => process.exit(130))
   const room: Pick<Room, 'directory' | 'tag'> = { directory, tag }
   await Promise.all(
     processes.map(async each => {
