@@ -33,6 +33,12 @@ export async function killAction({ stage, random, life, gate, kills }: Killing):
   let current: { began: number; spoke: number | null } | null = null
 
   const onProcess = (process: RunningProcess) => {
+    // A post step of its own dies now and then too: whatever it had come to, the next attempt goes on from there.
+    if (process.phase === 'post') {
+      const isUnlucky = mayDie && died < kills && random() < 0.3
+      if (isUnlucky) setTimeout(() => process.kill('SIGKILL'), random() * 600).unref()
+      return
+    }
     const mine = { began: performance.now(), spoke: null as number | null }
     current = mine
     const at = mayDie && died < kills ? aim(random, life) : null
