@@ -3,8 +3,10 @@ import type { Json, JsonObject } from '../policy/json.ts'
 import type { TaskState } from '../policy/states.ts'
 import type { RunContext } from './context.ts'
 import type { EffectResult } from './executor.ts'
-import type { AskedEffect, Settled } from './proposal.ts'
+import type { AskedEffect, Proposal } from './proposal.ts'
 import type { RunState } from './state.ts'
+
+type Refusal = Extract<Proposal, { kind: 'failed' }>
 
 /** What a write will add to the files that the run keeps. */
 export function writtenBytes({ expected }: AskedEffect): number {
@@ -73,7 +75,7 @@ export function exceedsArtifacts(context: RunContext, bytes: number): boolean {
   return context.state.artifactBytes + bytes > maxArtifactBytes(context)
 }
 
-export function artifactRefusal(context: RunContext, condition: JsonObject | null): Settled {
+export function artifactRefusal(context: RunContext, condition: JsonObject | null): Refusal {
   return { kind: 'failed', code: 'artifact_limit', message: artifactMessage(context), condition }
 }
 
@@ -85,7 +87,7 @@ function artifactMessage(context: RunContext): string {
  * Budgets over tasks, loop iterations and time; what is beyond one is not started. `slots` are about to start. A task
  * that collects results uses up nothing.
  */
-export function budgetRefusal(context: RunContext, id: string, slots: readonly { id: string }[]): Settled | null {
+export function budgetRefusal(context: RunContext, id: string, slots: readonly { id: string }[]): Refusal | null {
   const { plan, state } = context
   const { budgets } = plan
   const { control, iteration } = state.task(id)

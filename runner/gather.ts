@@ -2,8 +2,9 @@ import { artifactRefusal, budgetRefusal, exceedsArtifacts, exceedsOutput, writte
 import type { RunContext } from './context.ts'
 import { controlMove } from './expansion/control.ts'
 import { readinessOf } from './expansion/readiness.ts'
+import type { Draft } from './journal.ts'
 import { moveTask } from './moves.ts'
-import { type AskedEffect, propose, type View } from './proposal.ts'
+import { type AskedEffect, type Proposal, propose, type View } from './proposal.ts'
 import { settle } from './settle.ts'
 import type { Slot } from './slot.ts'
 import { isOver } from './state.ts'
@@ -27,12 +28,12 @@ export async function gather(context: RunContext): Promise<{ slots: Slot[]; sett
       settled = true
       continue
     }
-    const refusal = budgetRefusal(context, id, slots)
-    if (refusal === null && (await settleControl(context, id, view))) {
+    if (state.task(id).control !== undefined) {
+      context.carry.push(...(await settleControl(context, id, slots, view)))
       settled = true
       continue
     }
-    const proposal = refusal ?? (await propose(context, id, view))
+    const proposal = withinBudgets(context, slots, id, await propose(context, id, view))
     if (proposal.kind !== 'ready') {
       context.carry.push(...(await settle(context, id, proposal)))
       settled = true
@@ -58,12 +59,20 @@ export async function gather(context: RunContext): Promise<{ slots: Slot[]; sett
   return { slots, settled }
 }
 
-/** Computes a task that has no effect of its own; false for any other. */
-async function settleControl(context: RunContext, id: string, view: View): Promise<boolean> {
-  const task = context.state.task(id)
-  if (task.control === undefined) return false
-  context.carry.push(await moveTask(context, id, await controlMove(context, task, task.control, view)))
-  return true
+/** Computes a task that has no effect of its own. */
+async function settleControl(context: RunContext, id: string, slots: readonly Slot[], view: View): Promise<Draft[]> {
+  const move = await controlMove(context, context.state.task(id), view)
+  const refusal = move.to === 'succeeded' ? budgetRefusal(context, id, slots) : null
+  return refusal === null ? [await moveTask(context, id, move)] : settle(context, id, refusal)
+}
+
+/** What would begin and may not any more, since a budget is used up, fails; what does not begin uses up nothing. */
+function withinBudgets(context: RunContext, slots: readonly Slot[], id: string, proposal: Proposal): Proposal {
+  if (proposal.kind !== 'ready' && proposal.kind !== 'ask') return proposal
+  const refusal = budgetRefusal(context, id, slots)
+  if (refusal === null) return proposal
+  if (proposal.kind === 'ready') proposal.prepared.close()
+  return { ...refusal, condition: proposal.condition }
 }
 
 /** Two writes of one file never share a batch: the second one's decision is about the first one's result. */

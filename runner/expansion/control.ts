@@ -5,6 +5,7 @@ import type { Json, JsonObject } from '../../policy/json.ts'
 import { loadJsonSchemas } from '../../policy/json-schema/load.ts'
 import type { Move } from '../moves.ts'
 import { conditionOf, type Proposer, type View } from '../proposal.ts'
+import { describeErrors } from '../schemas.ts'
 import { badEnd, type CollectedItem, collect } from './collect.ts'
 
 type ControlOf<Kind extends PlanControl['kind']> = Extract<PlanControl, { kind: Kind }>
@@ -14,12 +15,7 @@ type Controller = Pick<Proposer, 'plan' | 'state'>
  * What a task without an effect of its own comes to, once all before it is over. It is computed from what is recorded
  * and nothing else, so a resumed run comes to the same.
  */
-export async function controlMove(
-  context: Controller,
-  task: PlanTask,
-  control: PlanControl,
-  view: View,
-): Promise<Move> {
+export async function controlMove(context: Controller, task: PlanTask, view: View): Promise<Move> {
   const condition = conditionOf(context, task, view)
   if (condition?.kind === 'failed') return failed(condition.code, condition.message)
   const record = condition?.record ?? null
@@ -29,12 +25,12 @@ export async function controlMove(
       output: { reason: 'the condition is false', condition: condition.record },
       condition: record,
     }
-  const move = await computed(context, task, control, view)
-  return { ...(await checkedOutput(task, move)), condition: record }
+  return { ...(await computed(context, task, view)), condition: record }
 }
 
-async function computed(context: Controller, task: PlanTask, control: PlanControl, view: View): Promise<Move> {
-  switch (control.kind) {
+async function computed(context: Controller, task: PlanTask, view: View): Promise<Move> {
+  const { control } = task
+  switch (control?.kind) {
     case 'router':
       return route(context, task, control, view)
     case 'items':
@@ -45,6 +41,8 @@ async function computed(context: Controller, task: PlanTask, control: PlanContro
       return boundary(context, task, control, view)
     case 'outputs':
       return outputs(context, task, control, view)
+    case undefined:
+      throw new Error(`task ${task.id} is not computed: it has an effect`)
   }
 }
 
@@ -112,18 +110,12 @@ async function boundary(
   return failed(code, `${side} of sub-workflow ${control.subworkflow} ${control.version}: ${wrong}`)
 }
 
-async function checkedOutput(task: PlanTask, move: Move): Promise<Move> {
-  if (task.outputSchema === undefined || move.to !== 'succeeded') return move
-  const wrong = await mismatch(task.outputSchema, move.output ?? null)
-  return wrong === null ? move : failed('output_schema', `outputSchema of task ${task.id}: ${wrong}`)
-}
-
 async function mismatch(schema: Json, value: Json): Promise<string | null> {
   if (schema === true) return null
   const { validate } = await loadJsonSchemas()
   const checked = validate(schema, value)
   if (checked.ok) return null
-  return checked.errors.map(({ path, message }) => `${path === '' ? 'the value' : path} ${message}`).join('; ')
+  return describeErrors(checked.errors)
 }
 
 function failed(code: string, message: string): Move {

@@ -18,14 +18,13 @@ export async function predictControl(
   const isRouted = (task.routes ?? []).every(({ router }) => state.outputs[router] !== undefined)
   const move = isRouted ? unchosen(state, task) : null
   if (move !== null) return skipped(move.output ?? null)
-  return task.control === undefined ? null : predictMove(context, task, task.control, outcomes)
+  return task.control === undefined ? null : predictMove(context, task, outcomes)
 }
 
 /** Computed where all that it is made from is known. */
 async function predictMove(
   context: Proposer,
   task: PlanTask,
-  control: NonNullable<PlanTask['control']>,
   outcomes: ReadonlyMap<string, Outcome>,
 ): Promise<Predicted> {
   const { state } = context
@@ -33,7 +32,7 @@ async function predictMove(
   const open = [...membersOf(task)].find(id => state.outputs[id] === undefined && !isBad(id))
   if (open !== undefined) return only('unknown', `task ${open} must run first`)
   const view = { memory: state.memory, tasks: state.outputs }
-  const { to, output = null, error = null } = await controlMove(context, task, control, view)
+  const { to, output = null, error = null } = await controlMove(context, task, view)
   if (error?.code === 'invalid_template' && waitsForOutput(context, task.id)) return only('unknown', error.message)
   if (to === 'succeeded') return { ...only('run', ''), output }
   if (to === 'skipped') return skipped(output)
