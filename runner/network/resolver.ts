@@ -25,6 +25,7 @@ export function dnsResolver({ servers, hostsFile = platformHostsFile }: Resolver
   return async (host, signal) => {
     const fixed = await addressesInHosts(hostsFile, host)
     if (fixed.length > 0) return fixed
+    signal.throwIfAborted()
     const resolver = new DnsResolver()
     if (servers !== undefined) resolver.setServers(servers)
     const cancel = () => resolver.cancel()

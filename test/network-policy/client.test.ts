@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import { createServer as createTcp, type Socket, type Server as TcpServer } from 'node:net'
+import { connect, createServer as createTcp, type Socket, type Server as TcpServer } from 'node:net'
 import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import type { NetworkPolicy } from '../../policy/decision/index.ts'
@@ -290,6 +290,35 @@ describe('names and time', () => {
     expect(await get(client, url('/'))).toEqual({ status: 200, text: 'plain' })
     expect(faultOf(await get(client, url('/'), { signal: cancelling.signal }))).toMatchObject({ code: 'cancelled' })
     await silent.close()
+  })
+
+  test('what was cancelled while it waited for a connection is not sent over it later', async () => {
+    const root = authority('test root')
+    const sent: string[] = []
+    const secure = await serve(
+      (request, response) => {
+        sent.push(request.url ?? '')
+        response.end('served')
+      },
+      root.issue(['a.test']),
+    )
+    const waiting: Socket[] = []
+    const gate = await listen(socket => waiting.push(socket.pause()))
+    const [policy, secrets] = trusting(networkPolicy(['*.test'], loopback), root.pem)
+    const client = await open(policy, { resolver: resolverAt(dns.port), ...secrets })
+    const cancelling = new AbortController()
+    const at = (path: string) => `https://a.test:${gate.port}${path}`
+    const cancelled = get(client, at('/cancelled'), { method: 'POST', signal: cancelling.signal })
+    const kept = get(client, at('/kept'), { method: 'POST' })
+    await until(() => waiting.length === 2)
+    cancelling.abort()
+    expect(faultOf(await cancelled)).toMatchObject({ code: 'cancelled', dispatched: false })
+    for (const socket of waiting) socket.pipe(connect(secure.port, '127.0.0.1')).pipe(socket)
+    expect(await kept).toEqual({ status: 200, text: 'served' })
+    await closeAll()
+    await until(() => gate.open.size === 0)
+    expect(sent).toEqual(['/kept'])
+    await Promise.all([gate.close(), secure.close()])
   })
 
   test('the first address refuses, the second answers', async () => {

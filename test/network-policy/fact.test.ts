@@ -131,6 +131,20 @@ describe('an unknown fact says why', () => {
     cancelling.abort()
     expect(await waiting).toMatchObject({ known: false, cause: 'dns_cancelled' })
   })
+
+  test('the resolver itself gives up, before its question and after it', async () => {
+    dns.answers.set('waiting.test', 'silent')
+    for (const isAsked of [false, true]) {
+      const cancelling = new AbortController()
+      const looking = resolverAt(dns.port)('waiting.test', cancelling.signal)
+      while (isAsked && !dns.asked.includes('AAAA waiting.test')) await new Promise(setImmediate)
+      const start = performance.now()
+      cancelling.abort()
+      await expect(looking).rejects.toThrow()
+      expect(performance.now() - start).toBeLessThan(1_000)
+      if (!isAsked) expect(dns.asked).not.toContain('A waiting.test')
+    }
+  })
 })
 
 describe('proxy variables', () => {
