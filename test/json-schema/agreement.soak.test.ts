@@ -1,0 +1,6 @@
+import { expect, it } from 'vitest'
+import { agree } from './agree.ts'
+
+it('agrees with ajv on many random small schemas and values', () => {
+  expect(agree(30_000).checked).toBeGreaterThan(30_000)
+})
