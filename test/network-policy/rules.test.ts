@@ -104,7 +104,7 @@ describe('a URL is read strictly', () => {
   })
 })
 
-describe('scheme, host and port of the policy', () => {
+describe('scheme, host and port of the policy (public reports, case 30)', () => {
   const one = rules(['API.Example.com', '*.sub.example.com', '127.0.0.1', 'example.org.'])
   it.each([
     ['https://api.example.com/', one, null],
