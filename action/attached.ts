@@ -39,7 +39,7 @@ export async function runAttached(context: ActionContext, source: TokenSource, h
 
   const origins = [source.audience, source.url, job.apiUrl]
   const calls = { fetch: ownFetch({ origins, environment, maxResponseBytes: ledgerAnswerBytes }), clock }
-  const request = attachRequest(inputs, job, loaded.path, commit)
+  const request = { ...attachRequest(inputs, job, loaded.path, commit), asker: context.ids.uuid() }
   const settings = tightened(request.settings, localFloor)
   context.state.begin(loaded.path)
   const answer = await attach({ ...calls, signal }, source, { ...request, settings })

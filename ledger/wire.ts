@@ -38,6 +38,8 @@ export const attachRequestSchema = z.strictObject({
    * from main to settle what it left open, and a pause without an issue may get its issue.
    */
   settling: z.boolean().optional(),
+  /** Made up by the process that asks, the same in every repetition: tells it from another step of the same place. */
+  asker: z.string().min(1).max(64).optional(),
 })
 export type AttachRequest = z.infer<typeof attachRequestSchema>
 

@@ -42,6 +42,7 @@ export type Attached = Pick<AttachAnswer, 'outcome' | 'run' | 'epoch' | 'parent'
 export function attach(at: AttachStore, attachment: Attachment): Attached {
   const current = currentRun(at, attachment)
   if (attachment.request.settling === true) return settle(at, attachment, current)
+  if (!isFirstStep(at, attachment, current)) throw secondStep(attachment, current)
   if (current === null || current.state === 'failed') return newRun(at, attachment, current)
   switch (current.state) {
     case 'succeeded':
@@ -57,6 +58,25 @@ export function attach(at: AttachStore, attachment: Attachment): Attached {
       refuseStranger(at, current, attachment)
       return resume(at, current, attachment)
   }
+}
+
+/**
+ * Whether this process is the only one that asks for the instance in this job attempt. Another is a step of the same place,
+ * as two steps of one composite action are (both have its GITHUB_ACTION): it must not get the first's result. A runner
+ * starts no step twice within an attempt, and who repeats an attach whose answer was lost says so by its `asker`.
+ */
+function isFirstStep({ marks }: AttachStore, { request, instance }: Attachment, current: RunRecord | null): boolean {
+  const { key, workflowRunId, attempt } = instance
+  if (request.asker !== undefined) return marks.firstAsker(key, workflowRunId, attempt, request.asker) === request.asker
+  if (current === null || current.state === 'running') return true
+  return current.instance?.workflowRunId !== workflowRunId || current.instance.attempt !== attempt
+}
+
+function secondStep({ instance }: Attachment, current: RunRecord | null): Error {
+  const place = `job ${instance.job}, step ${instance.step}, document ${instance.document}`
+  const had = current === null ? 'asks for this place too' : `has had run ${current.run}`
+  const remedy = 'use agentctl once in a composite action for each document, or give the steps to the job itself'
+  return problem(409, 'conflict', `another step of this job attempt ${had} (${place}): ${remedy}`)
 }
 
 /** What the post step of an attempt finds: the lease of what its main left running, its pause, or a recorded end. */

@@ -1,6 +1,6 @@
 import type { Instance } from '../../ledger/port.ts'
 import type { AttachRequest } from '../../ledger/wire.ts'
-import { canonical } from '../../policy/canonical.ts'
+import { canonical, digest } from '../../policy/canonical.ts'
 import type { JobClaims } from '../auth/claims.ts'
 import type { GitHubRepository, RepositoryInfo } from '../github/index.ts'
 import { problem } from '../problem.ts'
@@ -72,8 +72,9 @@ export async function attachFacts(
 }
 
 /**
- * The job's display name, which tells matrix siblings and two calls of one reusable workflow apart; where the server has
- * no job id, GITHUB_JOB with the digest of the matrix.
+ * The job's display name, which tells matrix siblings and two calls of one reusable workflow apart. Where several jobs of
+ * the attempt have it (a `name` of their own, or one cut at 100 characters), or the server has no job id, a digest of
+ * GITHUB_JOB and the matrix follows; what that cannot tell apart is refused, or one would take the other's run.
  */
 async function jobName(
   github: GitHubRepository,
@@ -83,11 +84,17 @@ async function jobName(
 ): Promise<string> {
   if (request.jobId === null) return `${request.job} ${request.matrixDigest.slice(0, 12)}`
   const mismatch = `job ${request.jobId} is none of this attempt: leave the input job-id at its default`
-  const found = await github.job(request.jobId)
+  const found = await github.jobs(claims.workflowRunId, claims.attempt)
   if (!found.ok && found.code === 'not_found') throw problem(403, 'job_mismatch', mismatch)
-  const { run, attempt, name } = need(found, 'which job this is', now)
-  if (run === claims.workflowRunId && attempt === claims.attempt) return name
-  throw problem(403, 'job_mismatch', mismatch)
+  const jobs = need(found, 'which job this is', now)
+  const own = jobs.find(({ id }) => id === request.jobId)
+  if (own === undefined) throw problem(403, 'job_mismatch', mismatch)
+  if (jobs.filter(({ name }) => name === own.name).length === 1) return own.name
+  if (request.matrixDigest !== digest(null)) {
+    return `${own.name} ${digest([request.job, request.matrixDigest]).slice(0, 12)}`
+  }
+  const remedy = 'give each a `name` of its own, or agentctl cannot tell their runs apart'
+  throw problem(409, 'conflict', `several jobs of this workflow run are named ${own.name}: ${remedy}`)
 }
 
 /** Number of the pull request whose merge a ref is, null for any other ref. */

@@ -1,7 +1,7 @@
 import type { Sql } from '../../ledger/index.ts'
 
 /**
- * How a run's chain stood when its lease was last given to an attempt. While it still stands so, that attempt has written
+ * What attaching keeps beside the ledger. How a run's chain stood when its lease was last given to an attempt. While it still stands so, that attempt has written
  * nothing: its answer may have been lost, and it may have the lease once more.
  */
 export class LeaseMarks {
@@ -12,6 +12,18 @@ export class LeaseMarks {
     sql.run(
       'CREATE TABLE IF NOT EXISTS lease_marks (run TEXT PRIMARY KEY, epoch INTEGER NOT NULL, head TEXT NOT NULL) STRICT',
     )
+    sql.run(
+      'CREATE TABLE IF NOT EXISTS attach_askers (instance TEXT, workflow_run INTEGER, attempt INTEGER, asker TEXT NOT NULL, PRIMARY KEY (instance, workflow_run, attempt)) STRICT',
+    )
+  }
+
+  /** The process that was the first to ask for an instance in a job attempt: the one that asks now where there was none. */
+  firstAsker(instance: string, workflowRun: number, attempt: number, asker: string): string {
+    const at = [instance, workflowRun, attempt] as const
+    this.#sql.run('INSERT INTO attach_askers VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING', ...at, asker)
+    const where = 'WHERE instance = ? AND workflow_run = ? AND attempt = ?'
+    const [row] = this.#sql.all(`SELECT asker FROM attach_askers ${where}`, ...at)
+    return String(row?.[0])
   }
 
   keep(run: string, epoch: number, head: string): void {

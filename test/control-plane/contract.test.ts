@@ -316,7 +316,8 @@ describe.each(['node', 'worker'] as const)('the control plane on %s', engine => 
 
   it('says GitHub is away, never no, and takes the job in afterwards', async () => {
     const job = await begin()
-    github.faults.add({ route: 'GET /repos/{owner}/{repo}/actions/jobs/{job_id}', status: 502, times: 20 })
+    const route = 'GET /repos/{owner}/{repo}/actions/runs/{run_id}/attempts/{attempt_number}/jobs'
+    github.faults.add({ route, status: 502, times: 20 })
     expect(await client.tryAttach(job)).toMatchObject({ status: 503, body: { code: 'github_unavailable' } })
     github.faults.clear()
     expect(await client.tryAttach(job)).toMatchObject({ status: 200 })

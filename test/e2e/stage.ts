@@ -41,6 +41,8 @@ export interface PlayOptions {
   repository?: Partial<RepositoryOptions>
   /** Changes the workflow with its one job `gate`. */
   workflow?: (workflow: Workflow) => Workflow
+  /** Reusable workflows that it calls. */
+  called?: readonly Workflow[]
   onProcess?: (process: RunningProcess) => void
   /** false: the first attempt need not have ended when `begin` answers. */
   complete?: boolean
@@ -100,7 +102,7 @@ function begin(scene: Scene, options: PlayOptions, name: string): Play {
   const repository = github.repositories.add({
     name,
     collaborators: { alice: 'maintain', bob: 'write', carol: 'triage', dave: 'read' },
-    workflows: [options.workflow?.(workflow) ?? workflow],
+    workflows: [options.workflow?.(workflow) ?? workflow, ...(options.called ?? [])],
     ...options.repository,
     files: { [documentPath]: documentOf(options.spec), ...options.files },
   })

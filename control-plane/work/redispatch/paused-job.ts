@@ -18,19 +18,19 @@ export interface PausedJob {
 export function pausedJob(store: LedgerStore, jobs: readonly Job[], instance: Instance): PausedJob {
   const same = jobs.find(job => job.id === instance.jobId)
   if (same !== undefined) return { jobId: same.id, ours: [] }
-  if (instance.jobId === null) return byKey(store, jobs, instance)
   const named = jobs.filter(job => job.name === instance.job)
+  if (instance.jobId === null || named.length === 0) return byKey(store, jobs, instance)
   return { jobId: named.length === 1 ? (named[0]?.id ?? null) : null, ours: [] }
 }
 
 /**
- * GHES tells a job no id, so the instance knows its key and its matrix digest only (04, the instance). Matrix siblings
- * cannot be told apart then; where every failed job is one of them and has a run of ours that waits or has ended without
+ * GHES tells a job no id, so the instance knows its key and its matrix digest only (04, the instance); where several jobs
+ * have one display name, it knows that name and a digest. Matrix siblings cannot be told apart then; where every failed job is one of them and has a run of ours that waits or has ended without
  * success, all failed jobs may be re-run: only what is resolved goes on.
  */
 function byKey(store: LedgerStore, jobs: readonly Job[], instance: Instance): PausedJob {
   const key = keyOf(instance)
-  const siblings = jobs.filter(({ name }) => name === key || name.startsWith(`${key} (`))
+  const siblings = jobs.filter(({ name }) => name === key || (instance.jobId === null && name.startsWith(`${key} (`)))
   if (siblings.length === 1) return { jobId: siblings[0]?.id ?? null, ours: siblings.map(({ name }) => name) }
   const failed = jobs.filter(({ conclusion }) => !passing.has(conclusion))
   const ours = new Set(
@@ -38,7 +38,7 @@ function byKey(store: LedgerStore, jobs: readonly Job[], instance: Instance): Pa
       .runs({ commit: instance.sha, limit: 200 })
       .items.filter(({ state }) => harmlessStates.has(state))
       .flatMap(({ instance: other }) =>
-        other?.workflowRunId === instance.workflowRunId && other.jobId === null && keyOf(other) === key
+        other?.workflowRunId === instance.workflowRunId && isKeyed(other, instance) && keyOf(other) === key
           ? [other.job]
           : [],
       ),
@@ -47,7 +47,10 @@ function byKey(store: LedgerStore, jobs: readonly Job[], instance: Instance): Pa
   return isAllOurs ? { jobId: failed[0]?.id ?? null, ours: failed.map(({ name }) => name) } : { jobId: null, ours: [] }
 }
 
-/** `GITHUB_JOB` of an instance whose job is `GITHUB_JOB DIGEST`. */
+/** Whether both lack a job id, or neither does. */
+const isKeyed = (a: Instance, b: Instance): boolean => (a.jobId === null) === (b.jobId === null)
+
+/** `GITHUB_JOB` or display name of an instance whose job is that with a digest behind it. */
 function keyOf({ job }: Instance): string {
   return job.slice(0, job.lastIndexOf(' '))
 }
