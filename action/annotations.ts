@@ -38,8 +38,12 @@ export class Annotations {
       return
     }
     const place = {
-      title: title ?? 'agentctl',
-      ...(file !== undefined && { file, startLine: line ?? 1, ...(column !== undefined && { startColumn: column }) }),
+      title: this.#redact(title ?? 'agentctl'),
+      ...(file !== undefined && {
+        file: this.#redact(file),
+        startLine: line ?? 1,
+        ...(column !== undefined && { startColumn: column }),
+      }),
     }
     const print = { error, warning, notice }[level]
     this.#log.command(() => print(text, place))

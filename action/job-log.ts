@@ -7,6 +7,7 @@ import { randomBytes } from 'node:crypto'
  */
 export class JobLog {
   readonly #write: (text: string) => void
+  #redact: (text: string) => string = text => text
   #fence: string | null = null
   #atLineStart = true
 
@@ -14,12 +15,17 @@ export class JobLog {
     this.#write = write
   }
 
+  /** What every text passes from now on. */
+  redactedBy(redact: (text: string) => string): void {
+    this.#redact = redact
+  }
+
   /** One line of ours. Text in which the runner could read a command is fenced. */
   line(text: string): void {
     if (/::|##\[/.test(text)) this.foreign(`${text}\n`)
     else {
       this.#unfence()
-      this.#put(`${text}\n`)
+      this.#put(`${this.#redact(text)}\n`)
     }
   }
 
@@ -31,7 +37,7 @@ export class JobLog {
       this.#fence = randomBytes(24).toString('hex')
       this.#put(`::stop-commands::${this.#fence}\n`)
     }
-    this.#put(text)
+    this.#put(this.#redact(text))
   }
 
   /** Runs what prints workflow commands, outside any fence. */

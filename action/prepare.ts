@@ -13,8 +13,8 @@ import { secretsOf } from './guard.ts'
 /** The plan of a new run, its findings annotated, the secrets that it reads known to the guard. */
 export async function planOf(context: ActionContext, loaded: LoadedDocument, floor: Floor | null): Promise<Plan> {
   const { plan, warnings } = await compilePlan(loaded, context.inputs, floor)
-  annotate(context, [...loaded.warnings, ...warnings])
   learnPlan(context, loaded.path, plan)
+  annotate(context, [...loaded.warnings, ...warnings])
   return plan
 }
 

@@ -36,7 +36,12 @@ export async function runAction(base: ActionBase, read: (name: string) => string
   const isTold = toldOutputs(base, shown)
   const waiting = new Set(outcome.pause?.items.map(item => item.task))
   const tasks = progress.tasks().map(task => (waiting.has(task.task) ? { ...task, state: 'waiting' } : task))
-  const facts = { document: read('workflow'), tasks, approvals: progress.approvals(), hostFloor: host.state }
+  const facts = guard.record({
+    document: read('workflow'),
+    tasks,
+    approvals: progress.approvals(),
+    hostFloor: host.state,
+  })
   if (inputs?.summary !== false)
     await writeSummary(shown, facts).catch(() => log.line('the job summary could not be written'))
   if (outcome.concluded) state.conclude()

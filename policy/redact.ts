@@ -16,6 +16,11 @@ export interface Redactor {
   text(text: string): string
   /** The value with secrets replaced in strings, numbers and keys, and with the values of keys like `token` blanked. */
   json(value: Json): Json
+  /**
+   * As `json`, but nothing is blanked: for records whose keys are names of files or variables, where a digest under the
+   * key `token` is no secret.
+   */
+  record(value: Json): Json
   /** For bytes that arrive in pieces: a secret split between two of them is found too. */
   stream(): StreamRedactor
 }
@@ -31,7 +36,8 @@ export function createRedactor(secrets: readonly string[]): Redactor {
   const text = (value: string) => matcher.replace(value, mask)
   return {
     text,
-    json: value => redactValue(value, text, mask),
+    json: value => redactValue(value, { text, mask, blanks: true }),
+    record: value => redactValue(value, { text, mask, blanks: false }),
     stream: () => redactStream(matcher, mask),
   }
 }

@@ -1,4 +1,6 @@
+import type { ExpectedEffect } from '../policy/approval/record.ts'
 import type { Json, JsonObject } from '../policy/json.ts'
+import type { Redactor } from '../policy/redact.ts'
 import type { RunContext } from './context.ts'
 import type { EffectResult, ProducedArtifact } from './executor.ts'
 import type { Draft } from './journal.ts'
@@ -35,6 +37,12 @@ export async function requestDraft(context: RunContext, asked: AskedEffect): Pro
     },
     changed: asked.changed,
   }
+}
+
+/** What people are shown of an effect, redacted; keys of ours that name files or variables are kept. */
+export function shownExpected(redactor: Redactor, expected: ExpectedEffect): ExpectedEffect {
+  const value = expected as unknown as Json
+  return (expected.kind === 'other' ? redactor.json(value) : redactor.record(value)) as unknown as ExpectedEffect
 }
 
 export function startDraft(asked: AskedEffect): DraftOf<'effect.start'> {

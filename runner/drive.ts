@@ -4,6 +4,7 @@ import type { Json } from '../policy/json.ts'
 import { exitCodes } from '../policy/states.ts'
 import { runBatch } from './batch.ts'
 import { commit, type RunContext } from './context.ts'
+import { shownMessage } from './drafts.ts'
 import { moveTask } from './moves.ts'
 import { endedOutcome, persistenceOutcome, reconcileCommand } from './outcome.ts'
 import { patiently } from './patience.ts'
@@ -52,7 +53,7 @@ async function end(context: RunContext): Promise<RunOutcome> {
     if (resolved.ok) outputs = context.host.secrets.redactor.json(resolved.value)
     else {
       to = 'failed'
-      context.messages.push(`spec.outputs (invalid_template): ${resolved.message}`)
+      context.messages.push(shownMessage(context, `spec.outputs (invalid_template): ${resolved.message}`))
     }
   }
   const payload = to === 'succeeded' ? await context.journal.payload(outputs) : null

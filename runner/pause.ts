@@ -1,7 +1,7 @@
 import type { CommandOf } from '../ledger/commands.ts'
 import type { Json } from '../policy/json.ts'
 import { commit, type RunContext, report } from './context.ts'
-import { requestDraft } from './drafts.ts'
+import { requestDraft, shownExpected } from './drafts.ts'
 import type { Draft } from './journal.ts'
 import { lookAhead } from './look-ahead.ts'
 import { moveTask } from './moves.ts'
@@ -77,6 +77,6 @@ async function itemOf(context: RunContext, asked: AskedEffect) {
     effect: asked.effect,
     bindingDigest: asked.bindingDigest,
     reason: redactor.text(reasonToAsk(asked)),
-    expected: await context.journal.payload(redactor.json(asked.expected as unknown as Json)),
+    expected: await context.journal.payload(shownExpected(redactor, asked.expected) as unknown as Json),
   }
 }

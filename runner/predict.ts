@@ -2,7 +2,7 @@ import type { ExpectedEffect } from '../policy/approval/record.ts'
 import type { Decision } from '../policy/decision/decision.ts'
 import type { Plan, PlanTask } from '../policy/document/plan.ts'
 import type { Json, JsonObject } from '../policy/json.ts'
-import { memoryDelta } from './drafts.ts'
+import { memoryDelta, shownExpected } from './drafts.ts'
 import { predictControl, remember, waitsForOutput } from './expansion/predict.ts'
 import { membersOf } from './expansion/readiness.ts'
 import { bind } from './open-run.ts'
@@ -73,7 +73,7 @@ export async function predictRun(ports: PredictPorts, plan: Plan): Promise<Predi
       kind: task.action.kind,
       outcome: predicted.outcome,
       reason: redactor.text(predicted.reason),
-      expected: redactor.json(predicted.expected as unknown as Json) as unknown as ExpectedEffect | null,
+      expected: predicted.expected === null ? null : shownExpected(redactor, predicted.expected),
       decision: redactor.json(predicted.decision as unknown as Json) as unknown as Decision | null,
       output: redactor.json(predicted.output),
     })

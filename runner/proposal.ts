@@ -189,8 +189,11 @@ function ask(
   prepared: Prepared,
 ): AskedEffect {
   const { action } = task
-  const binding: Binding =
-    context.hostFloorDigest === null ? prepared.binding : { ...prepared.binding, host_floor: context.hostFloorDigest }
+  // Paths of the host may spell a secret; redacted here, what is compared at a resume is what was recorded.
+  const binding = context.host.secrets.redactor.record({
+    ...prepared.binding,
+    ...(context.hostFloorDigest !== null && { host_floor: context.hostFloorDigest }),
+  }) as Binding
   const decision = decide({
     effect: {
       task: task.id,

@@ -1,6 +1,7 @@
 import { LedgerError, type RunSnapshot } from '../ledger/port.ts'
 import type { Plan } from '../policy/document/plan.ts'
 import { type RunContext, report } from './context.ts'
+import { shownMessage } from './drafts.ts'
 import { drive } from './drive.ts'
 import { UnknownFact } from './facts/unknown.ts'
 import { endLeftovers } from './leftovers.ts'
@@ -10,6 +11,7 @@ import { patiently } from './patience.ts'
 import { completeBatch, inFlight, leaveUncertain, rebuild } from './rebuild.ts'
 import { restoreArtifacts } from './restore.ts'
 import { defaultTimings, type NewRun, type ResumedRun, type RunnerPorts, type RunOutcome } from './run.ts'
+import { collectSecrets } from './secrets.ts'
 
 /**
  * Goes on with a recorded run: its stored plan, its confirmed results, its files restored first. A run that has ended
@@ -39,7 +41,7 @@ export async function resumeRun(ports: RunnerPorts, run: ResumedRun): Promise<Ru
     })
   } catch (error) {
     if (!(error instanceof UnknownFact)) throw error
-    return refusedOutcome(snapshot, 2, error.message)
+    return refusedOutcome(snapshot, 2, collectSecrets(plan, ports.environment).redactor.text(error.message))
   }
   try {
     const incompatible = incompatibility(plan, snapshot, run)
@@ -71,7 +73,7 @@ async function refuse(
   message: string,
 ): Promise<RunOutcome> {
   await context.journal.apply([{ type: 'lease.release' }])
-  return refusedOutcome(snapshot, exitCode, message)
+  return refusedOutcome(snapshot, exitCode, shownMessage(context, message))
 }
 
 /** Why this workspace is not the one that the run was started on; null where it is. */

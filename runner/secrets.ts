@@ -1,3 +1,4 @@
+import { canonical } from '../policy/canonical.ts'
 import type { Plan, SecretReference } from '../policy/document/plan.ts'
 import { createRedactor, type Redactor, secretRefusal } from '../policy/redact.ts'
 import { ExecutorError } from './executor.ts'
@@ -19,15 +20,38 @@ export interface SecretValue {
 type Environment = { readonly [name: string]: string | undefined }
 
 /** Tokens of the job that a host process of the same user could find out and print. */
-const jobTokens = ['ACTIONS_RUNTIME_TOKEN', 'ACTIONS_ID_TOKEN_REQUEST_TOKEN', 'GITHUB_TOKEN', 'INPUT_GITHUB-TOKEN']
+const jobTokens = [
+  'ACTIONS_RUNTIME_TOKEN',
+  'ACTIONS_ID_TOKEN_REQUEST_TOKEN',
+  'GITHUB_TOKEN',
+  'GH_TOKEN',
+  'INPUT_GITHUB-TOKEN',
+]
 
-/** Collects every secret of the plan before anything runs, so that redaction is the same from the first line to the last. */
-export function collectSecrets(plan: Plan, environment: Environment): Secrets {
+/**
+ * Every value that must not become public in a run of this plan: what its secret references read, and the job's tokens.
+ * Values too short to be hidden are left out; a task that needs one is refused.
+ */
+export function secretValues(plan: Plan, environment: Environment): string[] {
   const references = Object.values(plan.tasks).flatMap(task => Object.values(task.action.process?.env ?? {}))
   const names = references.flatMap(reference => ('env' in reference ? [reference.env] : []))
   const values = [...names, ...jobTokens].flatMap(name => environment[name] ?? [])
-  const redactor = createRedactor([...new Set(values)].filter(value => secretRefusal(value) === null))
-  return { redactor, read: reference => readReference(reference, environment) }
+  return [...new Set(values)].filter(value => secretRefusal(value) === null)
+}
+
+/** Collects every secret of the plan before anything runs, so that redaction is the same from the first line to the last. */
+export function collectSecrets(plan: Plan, environment: Environment): Secrets {
+  return {
+    redactor: createRedactor(secretValues(plan, environment)),
+    read: reference => readReference(reference, environment),
+  }
+}
+
+/** Names of the plan's inputs that hold a secret's value: the plan is recorded as it is, and they would be with it. */
+export function inputsWithSecrets({ inputs }: Plan, { redactor }: Secrets): string[] {
+  return Object.entries(inputs).flatMap(([name, value]) =>
+    canonical(redactor.record([name, value])) === canonical([name, value]) ? [] : [name],
+  )
 }
 
 function readReference(reference: SecretReference, environment: Environment): SecretValue {

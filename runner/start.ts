@@ -8,6 +8,7 @@ import { endLeftovers } from './leftovers.ts'
 import { openRun } from './open-run.ts'
 import { persistenceOutcome } from './outcome.ts'
 import type { NewRun, RunnerPorts, RunOutcome } from './run.ts'
+import { collectSecrets, inputsWithSecrets } from './secrets.ts'
 
 /**
  * Runs a plan from its first task. The run exists once its first batch is acknowledged. What a run can come to is its
@@ -20,16 +21,15 @@ export async function startRun(ports: RunnerPorts, run: NewRun): Promise<RunOutc
     context = openRun(ports, opened)
   } catch (error) {
     if (!(error instanceof UnknownFact)) throw error
-    return {
-      run: run.run,
-      state: 'failed',
-      exitCode: 2,
-      outputs: null,
-      pause: null,
-      messages: [error.message],
-      head: '',
-    }
+    return refused(run, collectSecrets(run.plan, ports.environment).redactor.text(error.message))
   }
+  const { secrets } = context.host
+  const telling = inputsWithSecrets(run.plan, secrets)
+  if (telling.length > 0)
+    return refused(
+      run,
+      `secret_in_input: ${telling.map(name => secrets.redactor.text(name)).join(', ')} of the inputs holds the value of a secret, which would be recorded with the plan; have the action read it by {env: NAME}`,
+    )
   try {
     context.carry.push(await creation(context.journal, run))
   } catch (error) {
@@ -38,6 +38,11 @@ export async function startRun(ports: RunnerPorts, run: NewRun): Promise<RunOutc
   }
   await endLeftovers(context)
   return drive(context)
+}
+
+/** Nothing was recorded: the run does not exist. */
+function refused({ run }: NewRun, message: string): RunOutcome {
+  return { run, state: 'failed', exitCode: 2, outputs: null, pause: null, messages: [message], head: '' }
 }
 
 /** Travels with the first boundary. */

@@ -6,17 +6,23 @@ const blanked: ReadonlySet<string> = new Set(['authorization', 'apikey', 'token'
 
 const depthMax = 200
 
-/**
- * A copy of the value without secrets: strings and keys through `text`, numbers that spell a secret masked, values of keys
- * such as `token` blanked. What is not JSON after all (cycles, functions, errors) becomes a text and never throws.
- */
-export function redactValue(value: unknown, text: (value: string) => string, mask: string): Json {
-  return redact(value, { text, mask, ancestors: new Set(), depth: 0 })
-}
-
-interface Walk {
+export interface ValueRules {
   text: (value: string) => string
   mask: string
+  /** Whether the values of keys such as `token` are blanked, whatever they are. */
+  blanks: boolean
+}
+
+/**
+ * A copy of the value without secrets: strings and keys through `text`, numbers that spell a secret masked, and with
+ * `blanks` the values of keys such as `token` too. What is not JSON after all (cycles, functions, errors) becomes a text
+ * and never throws.
+ */
+export function redactValue(value: unknown, rules: ValueRules): Json {
+  return redact(value, { ...rules, ancestors: new Set(), depth: 0 })
+}
+
+interface Walk extends ValueRules {
   ancestors: Set<object>
   depth: number
 }
@@ -51,7 +57,7 @@ function redactObject(value: object, walk: Walk): Json {
   const entries = new Map<string, Json>()
   for (const [key, field] of Object.entries(value)) {
     const shown = uniqueKey(walk.text(key), entries)
-    entries.set(shown, isBlanked(key) && field !== null ? walk.mask : redact(field, walk))
+    entries.set(shown, walk.blanks && isBlanked(key) && field !== null ? walk.mask : redact(field, walk))
   }
   return Object.fromEntries(entries)
 }

@@ -26,9 +26,20 @@ export function writeExecutor(host: Host): Executor {
           'builtin.write: `with.content` holds half a surrogate pair, which UTF-8 cannot carry',
         )
       const { fact, place } = writeFact(host.workspace, requested)
+      if (place !== null && holdsSecret(host, [place.fact.path, content])) {
+        closeWritePlace(place)
+        throw new ExecutorError(
+          'secret_in_artifact',
+          `${requested} or its content holds a known secret and would be kept in the ledger; have a process write it from its environment`,
+        )
+      }
       return place === null ? refusedWrite(requested, content, fact) : preparedWrite(place, content)
     },
   }
+}
+
+function holdsSecret({ secrets }: Host, texts: readonly string[]): boolean {
+  return texts.some(text => secrets.redactor.text(text) !== text)
 }
 
 function refusedWrite(requested: string, content: string, fact: WriteFact): Prepared {

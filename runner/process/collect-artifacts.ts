@@ -56,11 +56,11 @@ export function collectArtifacts(
       return
     }
     if (old?.sha256 === sha256(bytes) && old.mode === file.mode) return
-    if (holdsSecret(bytes, redactor)) {
+    if (isSecretIn(place, redactor) || holdsSecret(bytes, redactor)) {
       refusal = {
         ok: false,
         code: 'secret_in_artifact',
-        message: `${place} holds a known secret and would be kept in the ledger; leave it out of \`artifacts\` or do not write it`,
+        message: `${place} holds a known secret, or is named by one, and would be kept in the ledger; leave it out of \`artifacts\` or do not write it`,
       }
       return
     }
@@ -69,7 +69,8 @@ export function collectArtifacts(
   })
   if (refusal !== null) return refusal
   for (const [place, { sha256: digest, mode }] of before)
-    if (!seen.has(place)) artifacts.push({ path: place, mode, before: digest, bytes: null })
+    if (!seen.has(place) && !isSecretIn(place, redactor))
+      artifacts.push({ path: place, mode, before: digest, bytes: null })
   return artifacts.reduce((sum, { path: place }) => sum + place.length + recordBytes, 0) > maxRecordBytes
     ? {
         ok: false,
@@ -108,6 +109,9 @@ function eachMatch(
 }
 
 function holdsSecret(bytes: Uint8Array, redactor: Redactor): boolean {
-  const text = new TextDecoder('utf-8', { ignoreBOM: true }).decode(bytes)
+  return isSecretIn(new TextDecoder('utf-8', { ignoreBOM: true }).decode(bytes), redactor)
+}
+
+function isSecretIn(text: string, redactor: Redactor): boolean {
   return redactor.text(text) !== text
 }
