@@ -1,4 +1,5 @@
 import type { ApprovalRecord, ExpectedEffect, Resolution } from '../policy/approval/record.ts'
+import { shownIsolation } from '../policy/effect.ts'
 import type { Context } from './command.ts'
 import { ledgerCommand, resumeCommand } from './next-command.ts'
 import { diffLines, type Line } from './output/text.ts'
@@ -8,7 +9,10 @@ export function approvalLines(record: ApprovalRecord): Line[] {
   const head: Line = [['cyan', record.id], ' ', ['bold', record.task], ` ${record.tool}, risk ${record.risk}`]
   if (record.resolution !== null) return [head, `  ${verdict(record.resolution)}`]
   const needed = record.needed > 1 ? `, ${record.needed} people` : ''
-  return [head, `  ${record.reason}`, ...effectLines(record.expectedEffect), `  expires ${record.expiresAt}${needed}`]
+  const isolation =
+    record.expectedEffect.kind === 'process' ? [`    isolation ${shownIsolation(record.isolation)}`] : []
+  const what = [...effectLines(record.expectedEffect), ...isolation]
+  return [head, `  ${record.reason}`, ...what, `  expires ${record.expiresAt}${needed}`]
 }
 
 /** What would happen, in full: a diff for a write, the command for a process. */

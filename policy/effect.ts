@@ -20,5 +20,10 @@ export type Idempotency = (typeof idempotencies)[number]
 export const isolations = ['process', 'container', 'cell'] as const
 export type Isolation = (typeof isolations)[number]
 
+/** As it is shown wherever a program is: a host process is bounded, and nothing more. */
+export function shownIsolation(isolation: Isolation): string {
+  return isolation === 'process' ? 'process, not a sandbox' : isolation
+}
+
 export const predictabilities = ['full', 'partial', 'none'] as const
 export type Predictability = (typeof predictabilities)[number]

@@ -1,3 +1,5 @@
+import type { PlanAction } from '../../policy/document/plan.ts'
+import { shownIsolation } from '../../policy/effect.ts'
 import type { Json } from '../../policy/json.ts'
 import { predictRun, type TaskPrediction } from '../../runner/index.ts'
 import type { Handler } from '../command.ts'
@@ -27,8 +29,12 @@ export const explain: Handler = async (context, [file = '', id = ''], options) =
     exitCode: exits.done,
     data: { task, kind, outcome, reason, decision: decision as unknown as Json },
     findings,
-    lines: explanation(prediction),
+    lines: [...explanation(prediction), ...isolationLines(plan.tasks[id]?.action)],
   }
+}
+
+function isolationLines(action: PlanAction | undefined): Line[] {
+  return action === undefined || action.process === null ? [] : [`  isolation  ${shownIsolation(action.isolation)}`]
 }
 
 function explanation({ task, kind, outcome, reason, decision }: TaskPrediction): Line[] {

@@ -1,4 +1,5 @@
 import type { Plan, PlanTask } from '../../policy/document/plan.ts'
+import { shownIsolation } from '../../policy/effect.ts'
 import type { Json } from '../../policy/json.ts'
 import type { Handler } from '../command.ts'
 import { planOf } from '../document.ts'
@@ -52,7 +53,7 @@ function taskLines(task: PlanTask | undefined): Line[] {
 function processLines({ action, kind, tasks, isolation, command, args, limits }: Plan['processes'][number]): Line[] {
   const argv = [command, ...args].map(word => JSON.stringify(word)).join(' ')
   return [
-    `  ${action} (${kind}, ${isolation}) in ${tasks.join(', ')}: ${argv}`,
+    `  ${action} (${kind}, ${shownIsolation(isolation)}) in ${tasks.join(', ')}: ${argv}`,
     `    ${Object.entries(limits)
       .map(([name, value]) => `${name} ${value}`)
       .join(', ')}`,

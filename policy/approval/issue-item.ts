@@ -1,3 +1,4 @@
+import { shownIsolation } from '../effect.ts'
 import type { Json, JsonObject } from '../json.ts'
 import { code, codeList, count, fenced } from './markdown.ts'
 import type { ApprovalRecord, ExpectedEffect } from './record.ts'
@@ -29,8 +30,12 @@ function labels(item: ApprovalRecord): string {
   const agent = item.agent === null ? '' : `; asked by agent ${code(item.agent, 100)}`
   return [
     `- Tool: ${code(item.tool, 100)}${capability}${agent}`,
-    `- Effect class ${code(item.effectClass)}, risk ${code(item.risk)}, isolation ${code(item.isolation)}, effect ${code(item.effect.slice(0, 12))}`,
+    `- Effect class ${code(item.effectClass)}, risk ${code(item.risk)}, isolation ${code(isolationOf(item))}, effect ${code(item.effect.slice(0, 12))}`,
   ].join('\n')
+}
+
+function isolationOf({ isolation, expectedEffect }: ApprovalRecord): string {
+  return expectedEffect.kind === 'process' ? shownIsolation(isolation) : isolation
 }
 
 function expected(item: ApprovalRecord): string[] {
