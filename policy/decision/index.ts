@@ -39,7 +39,7 @@ export {
   normalizeHostRule,
 } from './hosts.ts'
 export { meetFloors } from './meet.ts'
-export { type Address, parseAddress } from './network/address.ts'
+export { type Address, addressText, parseAddress } from './network/address.ts'
 export { type AddressClass, type Classified, classify } from './network/address-class.ts'
 export type { NetworkFact } from './network/fact.ts'
 export {

@@ -1,4 +1,5 @@
 import {
+  addressText,
   bareHost,
   compileHostRules,
   judgeTarget,
@@ -52,7 +53,7 @@ async function addressesOf(
   { resolver = dnsResolver(), signal }: NetworkFactOptions,
 ): Promise<string[] | UnknownNetwork> {
   const literal = parseAddress(bareHost(host))
-  if (literal !== null) return [literal.text]
+  if (literal !== null) return [addressText(literal)]
   const answer = await resolveWithin(resolver, host, seconds, signal)
   if (!answer.ok) return { known: false, cause: answer.cause, detail: answer.detail }
   return sortAddresses(answer.addresses)

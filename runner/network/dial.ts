@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import { connect as connectTls, type SecureContext, type TLSSocket } from 'node:tls'
-import { bareHost, parseAddress, type Target } from '../../policy/decision/index.ts'
+import { addressText, bareHost, parseAddress, type Target } from '../../policy/decision/index.ts'
 
 /**
  * A TCP connection to one of these addresses, tried in their order; each gets its share of the time that is left. No name
@@ -26,7 +26,8 @@ async function attempt(address: string, port: number, milliseconds: number, sign
   const timer = setTimeout(() => socket.destroy(coded('ETIMEDOUT')), milliseconds)
   try {
     await settled(socket, 'connect', signal)
-    if (parseAddress(socket.remoteAddress ?? '')?.text === address) return socket
+    const reached = parseAddress(socket.remoteAddress ?? '')
+    if (reached !== null && addressText(reached) === address) return socket
     throw coded('EADDRNOTPINNED')
   } catch (error) {
     socket.destroy()

@@ -1,6 +1,6 @@
 import { type HostRules, hostAllowed } from '../hosts.ts'
 import type { NetworkPolicy } from '../policy.ts'
-import { type Address, compareAddresses, parseAddress } from './address.ts'
+import { type Address, addressText, compareAddresses, parseAddress } from './address.ts'
 import { classify } from './address-class.ts'
 import type { NetworkFact } from './fact.ts'
 import { originOfTarget, type Target } from './target.ts'
@@ -58,7 +58,7 @@ export function judgeAnswer(
     const { class: kind, form } = classify(address)
     if (kind === 'public' || network.allowPrivate) continue
     const what = form === null ? `a ${kind} address` : `a ${kind} address in ${form} form`
-    const detail = `${address.text} is ${what}, and one such address refuses the whole answer`
+    const detail = `${addressText(address)} is ${what}, and one such address refuses the whole answer`
     return refuse('network.allowPrivate', 'network', detail, 'set allowPrivate to true')
   }
   return null
@@ -82,9 +82,9 @@ export function sortAddresses(addresses: readonly string[]): string[] {
   for (const text of addresses) {
     const address = parseAddress(text)
     if (address === null) unknown.add(text)
-    else known.set(address.text, address)
+    else known.set(addressText(address), address)
   }
-  return [...[...known.values()].sort(compareAddresses).map(address => address.text), ...[...unknown].sort()]
+  return [...[...known.values()].sort(compareAddresses).map(addressText), ...[...unknown].sort()]
 }
 
 function refusalOf(subject: string) {
