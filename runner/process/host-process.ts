@@ -142,7 +142,8 @@ class Run {
 
   #exited(code: number | null, signal: NodeJS.Signals | null): void {
     if (code !== null) this.#exit = { kind: 'exited', code }
-    else if (signal !== null) this.#exit = { kind: 'signalled', signal }
+    // Windows has none: what Node calls one there is an end whose code nobody saw.
+    else if (signal !== null && process.platform !== 'win32') this.#exit = { kind: 'signalled', signal }
     this.#hasExited = true
     if (this.#cause === null) this.#later(drainMilliseconds, () => void this.#finish(this.#exit))
   }
