@@ -27,6 +27,8 @@ export interface LoadedDocument {
   files: { [path: string]: string }
   /** Absolute paths of those files. */
   sources: string[]
+  /** Paths of those files relative to the checkout, by their names. */
+  places: ReadonlyMap<string, string>
   digest: string
   warnings: Diagnostic[]
 }
@@ -64,9 +66,9 @@ export function loadDocument(inputs: Inputs, checkout: string): LoadedDocument {
   const [base, directory] = isOutside ? [dirname(absolute), '.'] : [workspace, beside || '.']
   const { document, diagnostics } = parseDocument({ text: readText(absolute, path), file: path, directory })
   if (document === null) throw new DocumentError(path, diagnostics)
-  const { files, sources } = readNamed(root, base, filesOf(document))
-  const digest = workflowDigest(document, files)
-  return { path, absolute, workspace, document, files, sources, digest, warnings: diagnostics }
+  const named = readNamed(root, base, filesOf(document))
+  const digest = workflowDigest(document, named.files)
+  return { path, absolute, workspace, document, ...named, digest, warnings: diagnostics }
 }
 
 /** The plan under a floor; throws DocumentError (exit 2) with every finding. */
@@ -77,20 +79,34 @@ export async function compilePlan(
 ): Promise<{ plan: Plan; warnings: Diagnostic[] }> {
   const { document, files } = loaded
   const jsonSchemas = await jsonSchemasFor(document)
-  const { plan, diagnostics } = compile({ document, inputs: inputs.inputs, files, floor, jsonSchemas })
+  const compiled = compile({ document, inputs: inputs.inputs, files, floor, jsonSchemas })
+  const { plan } = compiled
+  const diagnostics = compiled.diagnostics.map(one => placed(loaded, one))
   if (plan === null) throw new DocumentError(loaded.path, diagnostics)
   return { plan, warnings: diagnostics }
 }
 
+/** A finding in a file that the document names is shown where the repository has that file. */
+function placed({ path, places }: LoadedDocument, finding: Diagnostic): Diagnostic {
+  const place = finding.file === path ? undefined : places.get(finding.file)
+  return place === undefined ? finding : { ...finding, file: place }
+}
+
 /** A named file that is not there is left out: the compiler says so at its place in the document. */
-function readNamed(checkout: string, base: string, names: string[]): Pick<LoadedDocument, 'files' | 'sources'> {
+function readNamed(
+  checkout: string,
+  base: string,
+  names: string[],
+): Pick<LoadedDocument, 'files' | 'sources' | 'places'> {
   const files: { [path: string]: string } = {}
   const sources: string[] = []
+  const places = new Map<string, string>()
   for (const name of names) {
     if (!existsSync(join(base, name))) continue
     const absolute = withinCheckout(checkout, join(base, name), 'workflow')
     files[name] = readText(absolute, name)
     sources.push(absolute)
+    places.set(name, relative(checkout, join(base, name)).split(sep).join('/'))
   }
-  return { files, sources }
+  return { files, sources, places }
 }

@@ -93,6 +93,36 @@ spec:
   expect(readFileSync(join(attempt.workspace, directory, 'out.txt'), 'utf8')).toBe('from the file')
 })
 
+test.each([
+  ['inside the working directory', 'sub/flows/flow.yaml', 'sub/flows/vars.yaml'],
+  ['outside the working directory', '.agentctl/flow.yaml', '.agentctl/vars.yaml'],
+])('findings are annotated where the repository has the file: %s', async (_, workflow, varsFile) => {
+  const document = flow(`  varsFiles: [vars.yaml]
+  policy: { writableRoots: [.], approval: never }
+  actions: { write: { kind: builtin.write } }
+  tasks:
+    - { id: write, uses: "action:write", with: { path: a, content: "\${{ vars.greeting }}" } }
+`)
+  const broken = newJob(
+    { [workflow]: document, [varsFile]: 'greeting: [', 'sub/x': '' },
+    { workflow, 'working-directory': 'sub' },
+  )
+  jobs.push(broken)
+  const end = await runJob(action.entry, broken)
+  expect(end.exitCode).toBe(2)
+  expect(end.log).toMatch(new RegExp(`^::error title=yaml_syntax,file=${varsFile},line=1,col=12::`, 'm'))
+  expect(end.log).toMatch(new RegExp(`^::error title=invalid_template,file=${workflow},line=9,`, 'm'))
+})
+
+test('the summary tells the rules that let an effect pass, and how a process was held', async () => {
+  const end = await runJob(action.entry, job(shell('true')))
+  expect(end.exitCode).toBe(0)
+  expect(end.log).toMatch(/^run: allow: processAllowlist \S+ \(document\); approval never \(document\)$/m)
+  expect(end.summary).toMatch(/^\| run \|.*allow&#58; processAllowlist/m)
+  expect(end.summary.match(/not a sandbox/g)).toHaveLength(1)
+  expect(end.summary).toMatch(/^- run&#58; containment (cgroup|best-effort)/m)
+})
+
 test('a pause opens no issue, exits 3 and says that it cannot outlive the job', async () => {
   const attempt = job(writing('mutations'))
   const end = await runJob(action.entry, attempt)

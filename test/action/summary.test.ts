@@ -8,8 +8,9 @@ import { outputsText, writeOutputs } from '../../action/outputs.ts'
 import type { TaskLine } from '../../action/progress.ts'
 import { escaped, summaryText } from '../../action/summary.ts'
 import type { AttachAnswer } from '../../ledger/wire.ts'
-import { defaultApprovalSettings } from '../../policy/approval/record.ts'
+import { type ApprovalRecord, defaultApprovalSettings, type Resolution } from '../../policy/approval/record.ts'
 import { sha256 } from '../../policy/canonical.ts'
+import type { JsonObject } from '../../policy/json.ts'
 import { readOutputs } from './job.ts'
 
 const task = (more: Partial<TaskLine> = {}): TaskLine => ({
@@ -29,6 +30,33 @@ const outcome = (more: Partial<Outcome> = {}): Outcome => ({
   head: 'h'.repeat(64),
   auditUrl: 'https://agentctl.example/run-1',
   ...more,
+})
+const approval = (resolution: Resolution): ApprovalRecord => ({
+  id: 'a'.repeat(64),
+  run: 'run-1',
+  pause: 'pause-1',
+  number: 1,
+  trace: 'run-1/publish/1/0',
+  task: 'publish',
+  agent: null,
+  tool: 'filesystem.write',
+  capability: 'filesystem.write',
+  effect: 'e'.repeat(64),
+  effectClass: 'workspace_mutate',
+  risk: 'medium',
+  isolation: 'process',
+  input: {},
+  inputDigest: 'i'.repeat(64),
+  bindingDigest: 'b'.repeat(64),
+  expectedEffect: { kind: 'other', summary: '', detail: null },
+  reason: 'approval mutations',
+  decisionTrace: [],
+  planDigest: 'p'.repeat(64),
+  commit: { sha: null, head: null },
+  requestedAt: '2026-01-01T00:00:00.000Z',
+  expiresAt: '2026-01-08T00:00:00.000Z',
+  needed: 1,
+  resolution,
 })
 const facts = (tasks: TaskLine[] = [task()]) => ({
   document: '.agentctl/release.yaml',
@@ -77,6 +105,46 @@ describe('the job summary', () => {
     const text = summaryText(outcome(), facts([task({ message: 'a\n| b |\n## c' }), task()]))
     expect(text.split('\n').filter(line => line.startsWith('| publish '))).toHaveLength(2)
     expect(text).not.toContain('## c')
+  })
+
+  test('says how process effects were held, what was absent, and once that this is no sandbox', () => {
+    const held = (enforcement: JsonObject | null, name: string) => task({ task: name, enforcement })
+    const absent = [{ guarantee: 'findable_after_crash', reason: '<b>no /run</b>' }]
+    const left = [{ pid: 7, command: 'x|y' }]
+    const text = summaryText(
+      outcome(),
+      facts([
+        held({ containment: 'cgroup', absent: [], left: [] }, 'a'),
+        held({ containment: 'cgroup', absent: [], left: [] }, 'b'),
+        held({ containment: 'best-effort', absent, left }, 'c'),
+        held(null, 'd'),
+      ]),
+    )
+    expect(text.match(/not a sandbox/g)).toHaveLength(1)
+    expect(text).toContain('- a, b&#58; containment cgroup\n')
+    const lost = 'absent guarantee findable_after_crash (<b>no /run</b>); process 7 (x|y) could not be ended'
+    expect(text).toContain(`- ${escaped(`c: containment best-effort; ${lost}`)}\n`)
+    expect(text).not.toContain('<b>')
+    expect(summaryText(outcome(), facts([held(null, 'd')]))).not.toContain('sandbox')
+  })
+
+  test('tells of every approval who decided, when and why', () => {
+    const text = summaryText(outcome(), {
+      ...facts([]),
+      approvals: [
+        approval({
+          outcome: 'approved',
+          by: [{ id: 1, login: 'bob' }],
+          reason: 'looks @right',
+          at: '2026-01-02T03:04:05.000Z',
+          via: 'comment',
+        }),
+        approval({ outcome: 'expired', by: [], reason: '', at: '2026-01-03T03:04:05.000Z', via: 'system' }),
+      ],
+    })
+    expect(text).toContain(escaped('approved by bob: looks @right (2026-01-02T03:04:05.000Z)'))
+    expect(text).toContain(escaped('expired (2026-01-03T03:04:05.000Z)'))
+    expect(text).not.toContain('@right')
   })
 
   test('is cut at 900 KiB between lines, with where the rest is', () => {
