@@ -1,7 +1,17 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { JsonObject } from '../../policy/json.ts'
-import { createScene, freshWorkspace, planOf, resume, type Scene, start, vote, write } from '../runner/support.ts'
+import {
+  createScene,
+  freshWorkspace,
+  planOf,
+  putFile,
+  resume,
+  type Scene,
+  start,
+  vote,
+  write,
+} from '../runner/support.ts'
 import { recordOf, sh, statesOf } from './support.ts'
 
 let scene: Scene
@@ -90,17 +100,22 @@ describe('maxProcessOutputBytes', () => {
   const spec = (maxProcessOutputBytes: number): JsonObject => ({
     ...safe,
     runtime: { budgets: { maxProcessOutputBytes } },
-    actions: { write, print: print(600) },
+    actions: { print: print(600), file: { ...print(600), args: ['print.sh'] } },
     tasks: [
       { id: 'one', uses: 'action:print' },
-      { id: 'two', uses: 'action:print', needs: ['one'] },
+      // Its script may be changed by the one before, so it is asked about only after that.
+      { id: 'two', uses: 'action:file', needs: ['one'] },
     ],
   })
 
   it('is what all processes of the run print together, over a pause', async () => {
+    putFile(scene, 'print.sh', "head -c 600 /dev/zero | tr '\\0' x")
     const run = async (limit: number) => {
       const first = await start(scene, planOf(spec(limit)))
       vote(scene, first, 'approve')
+      const second = await resume(scene, first.run)
+      expect(statesOf(scene, second)).toEqual({ one: 'succeeded', two: 'waiting' })
+      vote(scene, second, 'approve')
       return resume(scene, first.run)
     }
     expect(await run(1_200)).toMatchObject({ state: 'succeeded' })
