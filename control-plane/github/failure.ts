@@ -14,6 +14,8 @@ const codes: { [status: number]: FailureCode } = {
 
 /** What an error thrown by a call means. `what` names the call for people. */
 export function failureOf(error: unknown, what: string, clock: Clock): Failure {
+  const limit = graphqlLimit(error, clock)
+  if (limit !== null) return failure(429, 'rate_limited', `${what}: ${text(error)}`, limit)
   if (!(error instanceof RequestError)) {
     return failure(0, isAbort(error) ? 'unreachable' : 'unexpected', `${what}: ${text(error)}`, null)
   }
@@ -46,6 +48,17 @@ function retryTime(
     return iso(Number.isFinite(reset) ? Math.min(Math.max(reset, now + 1000), now + 3_600_000) : now + 60_000)
   }
   return status === 429 || /secondary rate limit|abuse detection/i.test(message) ? iso(now + 60_000) : null
+}
+
+/** When a spent GraphQL limit comes back, which GitHub tells as an error of type RATE_LIMITED with status 200; else null. */
+function graphqlLimit(error: unknown, clock: Clock): string | null {
+  if (!(error instanceof Error) || error.name !== 'GraphqlResponseError') return null
+  const { errors = [], headers = {} } = error as Error & {
+    errors?: { type?: string }[]
+    headers?: { [name: string]: string | number | undefined }
+  }
+  const isLimit = errors.some(({ type }) => type === 'RATE_LIMITED') || /secondary rate limit/i.test(error.message)
+  return isLimit ? retryTime(429, headers, error.message, clock) : null
 }
 
 function iso(ms: number): string {

@@ -85,6 +85,11 @@ export class RateLimits {
     return { limit, used, remaining: Math.max(limit - used, 0), reset: Math.ceil((windowStart + HOUR) / 1000) }
   }
 
+  /** From now on, until its hour is over, this installation's account is empty; for tests. */
+  spend({ installation }: { installation: number }, resource: Resource): void {
+    this.#account(`installation ${installation} ${resource}`, this.#world.now().getTime()).used = this.settings.perHour
+  }
+
   #points(account: Account, now: number, points: number, resource: Resource): void {
     const most = resource === 'core' ? this.settings.pointsPerMinute : this.settings.graphqlPointsPerMinute
     account.points = account.points.filter(at => at > now - MINUTE)
