@@ -180,6 +180,21 @@ describe('opening the issue', () => {
     expect(await openIssue(github(), { ...pauseIssue(), registered: null })).toMatchObject({ ok: true, number: 1 })
   })
 
+  test('a cancel ends the wait for a rate limit at once', async () => {
+    const cancel = new AbortController()
+    const limited = fails(429, { message: 'secondary rate limit' }, { 'retry-after': '20' })
+    const limit: Trouble = (request, response) => {
+      response.on('close', () => cancel.abort())
+      limited(request, response)
+    }
+    troubles['POST /repos/org/repo/issues'] = [Object.defineProperty(limit, 'name', { value: 'before' })]
+    const began = performance.now()
+    const result = await openIssue(github({ signal: cancel.signal }), { ...pauseIssue(), registered: null })
+    expect(result).toMatchObject({ ok: false })
+    expect(performance.now() - began).toBeLessThan(10_000)
+    expect(issues).toEqual([])
+  })
+
   test.each<[string, number, unknown, Record<string, string>, string, RegExp]>([
     [
       'issues disabled',
