@@ -37,17 +37,29 @@ function isOfType(type: Json, value: Json): boolean {
 function equalityFault(evaluation: Evaluation, schema: JsonObject, value: Json): string | null {
   const { const: constant, enum: listed } = schema
   if (constant === undefined && listed === undefined) return null
+  const isEqual = equalityTo(evaluation, value)
+  if (constant !== undefined && !isEqual(constant)) return `must be ${shortened(equalText(constant))}`
+  if (Array.isArray(listed) && !listed.some(isEqual))
+    return `must be one of ${shortened(listed.slice(0, listedShown).map(equalText).join(', '))}`
+  return null
+}
+
+/** More of a list than anybody reads in an error. */
+const listedShown = 20
+
+function equalityTo(evaluation: Evaluation, value: Json): (other: Json) => boolean {
+  if (typeof value !== 'object' || value === null)
+    return other => {
+      evaluation.spend(1)
+      return other === value
+    }
   const text = equalText(value)
   evaluation.spend(text.length)
-  const isEqual = (other: Json) => {
+  return other => {
     const known = equalText(other)
     evaluation.spend(known.length)
     return known === text
   }
-  if (constant !== undefined && !isEqual(constant)) return `must be ${shortened(equalText(constant))}`
-  if (Array.isArray(listed) && !listed.some(isEqual))
-    return `must be one of ${shortened(listed.map(equalText).join(', '))}`
-  return null
 }
 
 function numberFault(schema: JsonObject, value: number): string | null {

@@ -25,6 +25,9 @@ const groups: readonly Group[] = [
   unevaluatedItems,
 ]
 
+/** One schema on one value takes about as long as this many characters take to match. */
+const evaluationSteps = 10
+
 /** One check of one value. Throws RangeError where it would cost too much. */
 export class Evaluation {
   readonly errors: SchemaError[] = []
@@ -43,7 +46,7 @@ export class Evaluation {
 
   /** Whether a value satisfies a schema; what was looked at is added to `into` only where it does, null for another value. */
   evaluate(schema: Json, value: Json, at: At, into: Found | null): boolean {
-    this.spend(1)
+    this.spend(evaluationSteps)
     if (!isObject(schema)) return schema === true || this.fail(at, 'nothing is allowed here')
     this.#depth += 1
     if (this.#depth > schemaLimits.evaluationDepth) throw new RangeError('nested too deeply')

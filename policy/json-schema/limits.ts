@@ -13,7 +13,7 @@ export const schemaLimits = {
   errors: 10,
   /** Characters of a shown path or list. */
   shownCharacters: 200,
-  /** Schemas evaluated, items looked at, characters matched and compared while one value is checked: about two seconds. */
+  /** What checking one value may cost: ten for each schema on each value, one for each character and item looked at. A few seconds. */
   steps: 20_000_000,
   /** Schemas evaluated within one another, references included. */
   evaluationDepth: 500,
