@@ -130,6 +130,12 @@ export const gatedLeaking: JsonObject = {
   ],
 }
 
+/** The same without the program, which nobody may run below /tmp. */
+export const gatedWithoutProgram: JsonObject = {
+  ...gatedLeaking,
+  tasks: (gatedLeaking['tasks'] as JsonObject[]).filter(({ id }) => id !== 'tool'),
+}
+
 /** Files that the gated document finds. */
 export const gatedFiles: { [path: string]: string } = {
   'out/file': `before\n${secrets.KEY}\nplace ${secrets.PLACE}\nafter\n`,
