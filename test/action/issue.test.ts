@@ -184,7 +184,8 @@ describe('opening the issue', () => {
     const cancel = new AbortController()
     const limited = fails(429, { message: 'secondary rate limit' }, { 'retry-after': '20' })
     const limit: Trouble = (request, response) => {
-      response.on('close', () => cancel.abort())
+      // Long after the answer was read, long before the wait would end.
+      response.on('close', () => setTimeout(() => cancel.abort(), 500))
       limited(request, response)
     }
     troubles['POST /repos/org/repo/issues'] = [Object.defineProperty(limit, 'name', { value: 'before' })]

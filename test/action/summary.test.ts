@@ -233,6 +233,7 @@ describe('how it ends', () => {
   test.each<[Outcome['status'], number, 'fail' | 'succeed', number]>([
     ['paused', 3, 'fail', 3],
     ['paused', 3, 'succeed', 0],
+    ['paused', 130, 'succeed', 130],
     ['denied', 3, 'succeed', 3],
     ['failed', 4, 'succeed', 4],
     ['succeeded', 0, 'fail', 0],
