@@ -21,7 +21,8 @@ if (process.env.INPUT_MODE === 'parent') {
 }
 require('node:fs').appendFileSync(process.env.GITHUB_STATE, 'left=behind\\n')
 tell('ready')
-if (process.env.INPUT_MODE !== 'quick') setInterval(() => {}, 1000)
+if (process.env.INPUT_MODE === 'late') setTimeout(() => { tell('still here'); process.exit(0) }, 700)
+else setInterval(() => {}, 1000)
 `
 const usual = { ...timing }
 let scene: Stage
@@ -114,23 +115,32 @@ test('later steps run where always() or cancelled() says so, and only those', as
   expect(said).toEqual(['always', 'cancelled'])
 })
 
-test('a running always() step is not interrupted by a cancel; a forced one ends it and no post step follows', async () => {
-  // StepsRunner.cs asks the condition again; rest/actions/workflow-runs: force-cancel bypasses always().
-  const steps = [{ uses: 'agentctl', if: 'always()', with: { mode: 'polite' } }]
-  let count = 0
+test('a running always() step is not interrupted by a cancel', async () => {
+  // StepsRunner.cs asks the condition again.
+  const steps = [{ uses: 'agentctl', if: 'always()', with: { mode: 'late' } }]
   const run = start(
     { j: { steps } },
-    whenReady(() => {
-      run.cancel()
-      setImmediate(() => {
-        count = run.job().steps.length
-        run.forceCancel()
-      })
-    }),
+    whenReady(() => run.cancel()),
   )
   await run.completed()
-  expect(count).toBe(1)
-  expect(run.action().log).toMatch(/SIGINT/)
+  expect(run.action()).toMatchObject({
+    exitCode: 0,
+    conclusion: 'success',
+    log: expect.stringMatching(/still here[\s\S]*post saw/),
+  })
+  expect(run.action().log).not.toContain('SIGINT')
+  expect([run.job().conclusion, run.attempt().conclusion]).toEqual(['cancelled', 'cancelled'])
+})
+
+test('a forced cancel ends an always() step too, and no post step follows', async () => {
+  // https://docs.github.com/en/rest/actions/workflow-runs#force-cancel-a-workflow-run: bypasses always().
+  const steps = [{ uses: 'agentctl', if: 'always()', with: { mode: 'polite' } }]
+  const run = start(
+    { j: { steps } },
+    whenReady(() => run.forceCancel()),
+  )
+  await run.completed()
+  expect(run.action().log).toContain('SIGINT')
   expect(run.action().log).not.toContain('post saw')
   expect(run.attempt().conclusion).toBe('cancelled')
 })
