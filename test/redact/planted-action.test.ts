@@ -1,4 +1,5 @@
-import { readFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
+import path from 'node:path'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import type { JsonObject } from '../../policy/json.ts'
 import { builtAction, type JobAttempt, newJob, runJob } from '../action/job.ts'
@@ -86,6 +87,15 @@ describe('case 34: the Action without a control plane', () => {
     expect(end.log).toContain('***.yaml')
   })
 
+  test('the token in the document: annotations, their places and titles', async () => {
+    const faulty = { ...leaking, [token]: true }
+    const attempt = job(faulty, { workflow: `${token}.yaml` })
+    writeFileSync(path.join(attempt.workspace, `${token}.yaml`), documentOf(faulty))
+    const end = await ended(attempt)
+    expect(end.exitCode).toBe(2)
+    expect(end.log).toMatch(/^::error .*file=\*\*\*\.yaml.*::.*\*\*\*/m)
+  })
+
   test('the token printed by a process that found it', async () => {
     const spec = { ...leaking, tasks: [{ id: 'print', uses: 'action:print' }] }
     const found = job({
@@ -153,5 +163,22 @@ describe('case 34: the Action under a control plane', () => {
     expect(play.step()).toMatchObject({ exitCode: 0, outputs: { status: 'succeeded' } })
     await github.until(() => issue.state === 'closed')
     await search()
+  })
+
+  test('a secret in the words of whoever decides: the job that goes on hides it', async () => {
+    const play = await stage.begin({
+      spec: gatedWithoutProgram,
+      files: gatedFiles,
+      workflow: workflow => {
+        const jobs = Object.entries(workflow.jobs).map(([key, job]) => [key, { ...job, env: secrets }])
+        return { ...workflow, jobs: Object.fromEntries(jobs) }
+      },
+    })
+    await play.decide(`/approve all since ${secrets.PLACE} is right`)
+    const { raw, summary, exitCode } = play.step()
+    expect(exitCode).toBe(0)
+    for (const shown of [raw, summary]) expect(shown).toMatch(/since (\*|&#42;){3,} is right/)
+    expectClean('raw log', withoutMasks(raw))
+    expectClean('summary', summary)
   })
 })
