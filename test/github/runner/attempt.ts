@@ -127,6 +127,20 @@ export async function runAttempt(
   ports.event('completed', run, attempt)
 }
 
+/** Ends an attempt that its concurrency group, or a cancel, never let begin. */
+export function neverStarted(run: WorkflowRun, attempt: RunAttempt, { world, event }: AttemptPorts): void {
+  for (const job of attempt.jobs) {
+    if (job.status === 'completed') continue
+    job.status = 'completed'
+    job.conclusion = 'cancelled'
+    job.completedAt = world.now()
+  }
+  attempt.status = 'completed'
+  attempt.conclusion = 'cancelled'
+  attempt.updatedAt = world.now()
+  event('completed', run, attempt)
+}
+
 /** `timeout-minutes` of a job cancels it, as seen in public runs: conclusion `cancelled` and this annotation. */
 function limitTime(job: JobAttempt, cancel: AbortController): NodeJS.Timeout | undefined {
   const minutes = job.definition['timeout-minutes']

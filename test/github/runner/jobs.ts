@@ -1,3 +1,4 @@
+import type { User } from '../model.ts'
 import type { World } from '../world.ts'
 import type { CallInstance, JobSeed } from './expand.ts'
 import { callers } from './expand.ts'
@@ -6,6 +7,12 @@ import type { JobAttempt, RunAttempt } from './state.ts'
 /** The jobs of the first attempt, all queued. */
 export const firstJobs = (world: World, run: number, seeds: readonly JobSeed[]): JobAttempt[] =>
   seeds.map(seed => queuedJob(world, { ...seed, run, attempt: 1 }))
+
+export function queuedAttempt(world: World, number: number, actor: User, jobs: JobAttempt[]): RunAttempt {
+  const now = world.now()
+  const times = { createdAt: now, startedAt: now, updatedAt: now }
+  return { number, triggeringActor: actor, status: 'queued', conclusion: null, ...times, jobs }
+}
 
 function queuedJob(world: World, job: JobSeed & { run: number; attempt: number }): JobAttempt {
   const now = world.now()

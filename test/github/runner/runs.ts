@@ -4,13 +4,13 @@ import type { People } from '../people.ts'
 import type { Repositories } from '../repositories.ts'
 import type { Repository } from '../repository.ts'
 import type { World } from '../world.ts'
-import { type AttemptPorts, type Runners, runAttempt } from './attempt.ts'
+import { type AttemptPorts, neverStarted, type Runners, runAttempt } from './attempt.ts'
 import { ConcurrencyGroups } from './concurrency.ts'
 import { type Loss, RunStop } from './control.ts'
 import { dispatched } from './dispatch.ts'
 import { expand } from './expand.ts'
 import { makeHandle, type RunHandle } from './handle.ts'
-import { firstJobs, nextJobs, withDependents } from './jobs.ts'
+import { firstJobs, nextJobs, queuedAttempt, withDependents } from './jobs.ts'
 import { newRun, type StartRun } from './new-run.ts'
 import type { JobAttempt, RunAttempt, WorkflowRun } from './state.ts'
 import type { RunningProcess } from './step.ts'
@@ -181,17 +181,7 @@ export class Runs {
   }
 
   #begin(run: WorkflowRun, { actor, jobs }: { actor: User; jobs: JobAttempt[] }): void {
-    const now = this.#world.now()
-    const attempt: RunAttempt = {
-      number: run.attempts.length + 1,
-      triggeringActor: actor,
-      status: 'queued',
-      conclusion: null,
-      createdAt: now,
-      startedAt: now,
-      updatedAt: now,
-      jobs,
-    }
+    const attempt = queuedAttempt(this.#world, run.attempts.length + 1, actor, jobs)
     run.attempts.push(attempt)
     const stop = new RunStop()
     this.#stops.set(attempt, stop)
@@ -199,7 +189,9 @@ export class Runs {
     // The caller of start or of the API gets its answer before any job runs.
     const work = new Promise(resolve => setImmediate(resolve))
       .then(() => this.#groups.turn(run, attempt, stop.cancelled))
-      .then(go => (go ? runAttempt(run, attempt, this.#ports, stop, this.#runners) : this.#neverStarted(run, attempt)))
+      .then(go =>
+        go ? runAttempt(run, attempt, this.#ports, stop, this.#runners) : neverStarted(run, attempt, this.#ports),
+      )
       .finally(() => {
         this.#stops.delete(attempt)
         this.#groups.leave(run, attempt)
@@ -207,18 +199,5 @@ export class Runs {
         this.#world.changed()
       })
     this.#working.add(work)
-  }
-
-  #neverStarted(run: WorkflowRun, attempt: RunAttempt): void {
-    for (const job of attempt.jobs) {
-      if (job.status === 'completed') continue
-      job.status = 'completed'
-      job.conclusion = 'cancelled'
-      job.completedAt = this.#world.now()
-    }
-    attempt.status = 'completed'
-    attempt.conclusion = 'cancelled'
-    attempt.updatedAt = this.#world.now()
-    this.#ports.event('completed', run, attempt)
   }
 }
