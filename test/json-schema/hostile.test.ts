@@ -120,6 +120,8 @@ describe('names that objects inherit', () => {
     expect(validate({ required: [name] }, own(name, 1)).ok).toBe(true)
     expect(validate({ properties: own(name, { type: 'string' }) }, {}).ok).toBe(true)
     expect(validate({ properties: own(name, { type: 'string' }) }, own(name, 1)).ok).toBe(false)
+    expect(validate({ properties: {} }, own(name, 1)).ok).toBe(true)
+    expect(validate({ required: ['a'], dependentSchemas: { a: true } }, own(name, 1)).ok).toBe(false)
     expect(validate({ additionalProperties: false }, own(name, 1)).ok).toBe(false)
     expect(validate({ properties: own(name, true), additionalProperties: false }, own(name, 1)).ok).toBe(true)
     expect(validate({ properties: own(name, true), unevaluatedProperties: false }, own(name, 1)).ok).toBe(true)
