@@ -1,4 +1,5 @@
 import { LedgerError } from '../ledger/port.ts'
+import { describeError } from '../policy/redact.ts'
 import { OwnCallError } from '../runner/network/own-error.ts'
 
 /** Exit codes of faults that end the Action before or beside a run (01, Exit codes). */
@@ -33,12 +34,7 @@ export function describeFailure(thrown: unknown): { code: string; exitCode: numb
   return { code: 'internal', exitCode: exits.failed, message: textOf(thrown), help: '' }
 }
 
-/** Text of whatever was thrown, circular and foreign values included. */
+/** Text of whatever was thrown, circular and foreign values included. Never throws. */
 export function textOf(thrown: unknown): string {
-  if (thrown instanceof Error) return `${thrown.name}: ${thrown.message}`
-  try {
-    return `not an Error: ${typeof thrown === 'string' ? thrown : JSON.stringify(thrown)}`
-  } catch {
-    return `not an Error: ${Object.prototype.toString.call(thrown)}`
-  }
+  return thrown instanceof Error ? describeError(thrown) : `not an Error: ${describeError(thrown)}`
 }

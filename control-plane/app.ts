@@ -1,5 +1,6 @@
 import { Hono } from 'hono'
 import { routePath } from 'hono/route'
+import { describeError } from '../policy/redact.ts'
 import { callersOf } from './auth/callers.ts'
 import type { Dependencies } from './dependencies.ts'
 import { ProblemError, problemResponse } from './problem.ts'
@@ -45,6 +46,15 @@ export function createApp(dependencies: Dependencies): Hono {
     })
   }
 
+  // Hono gives `onError` nothing but Errors: whatever else is thrown becomes one here.
+  app.use(async function thrown(_, next) {
+    try {
+      await next()
+    } catch (fault) {
+      throw fault instanceof Error ? fault : new Error(describeError(fault))
+    }
+  })
+
   app.route('/', healthRoutes(dependencies))
   app.route('/', webhookRoute(dependencies))
   app.route('/', attachRoutes(dependencies, callers))
@@ -65,8 +75,8 @@ export function createApp(dependencies: Dependencies): Hono {
     log.error('request.failed', {
       method: c.req.method,
       route: routePath(c, -1),
-      error: error.name,
-      message: error.message,
+      error: String(error.name),
+      message: describeError(error),
     })
     return problemResponse({
       status: 500,

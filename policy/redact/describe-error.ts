@@ -2,12 +2,14 @@ const causesMax = 5
 
 /** Text of whatever was thrown: errors with their causes, anything else as it is. Never throws, whatever it is given. */
 export function describeError(thrown: unknown): string {
+  const seen: unknown[] = []
   const parts: string[] = []
   let current = thrown
   do {
+    seen.push(current)
     parts.push(describeOne(current))
     current = property(current, 'cause') ?? null
-  } while (current !== null && parts.length < causesMax)
+  } while (current !== null && !seen.includes(current) && parts.length < causesMax)
   return parts.join(': ')
 }
 
@@ -31,9 +33,17 @@ function property(value: unknown, name: string): unknown {
   }
 }
 
+/** An object that is met again stands there once. */
 function asJson(value: unknown): string | undefined {
+  const seen = new Set<unknown>()
+  const once = (_: string, field: unknown) => {
+    if (typeof field !== 'object' || field === null) return field
+    if (seen.has(field)) return '[seen above]'
+    seen.add(field)
+    return field
+  }
   try {
-    return typeof value === 'object' ? JSON.stringify(value) : undefined
+    return typeof value === 'object' ? JSON.stringify(value, once) : undefined
   } catch {
     return undefined
   }

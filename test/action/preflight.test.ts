@@ -150,7 +150,7 @@ describe('any thrown thing has a code, an exit code and a text', () => {
     [new TypeError('odd'), 'internal', 4, /TypeError: odd/],
     ['text', 'internal', 4, /not an Error: text/],
     [undefined, 'internal', 4, /not an Error/],
-    [circular, 'internal', 4, /not an Error: \[object Object\]/],
+    [circular, 'internal', 4, /not an Error: \{.*\[seen above\]/],
     [10n, 'internal', 4, /not an Error/],
   ])('%#', (thrown, code, exitCode, text) => {
     const described = describeFailure(thrown)

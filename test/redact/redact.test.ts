@@ -135,7 +135,7 @@ describe('errors', () => {
     ['a string', 'plain', 'plain'],
     ['an object', { code: 7 }, '{"code":7}'],
     ['an object with a message', { message: 'like an error' }, 'like an error'],
-    ['a circular object', object, '[object Object]'],
+    ['a circular object', object, '{"self":"[seen above]"}'],
     ['null', null, 'null'],
     ['undefined', undefined, 'undefined'],
     ['a symbol', Symbol('x'), 'Symbol(x)'],
