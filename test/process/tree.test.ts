@@ -1,7 +1,8 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, readFileSync, statSync } from 'node:fs'
+import { closeSync, existsSync, readFileSync, statSync } from 'node:fs'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { loadKoffi } from '../../runner/native/koffi.ts'
 import { armHost } from '../../runner/process/arm.ts'
 import type { ArmedHost } from '../../runner/process/containment/armed-host.ts'
 import { isRoot, kinds, launch, openRoom, type Room, sh, stateOf, tagged, textOf, until, zombies } from './support.ts'
@@ -80,9 +81,10 @@ describe.each(kinds)('process-tree termination, held by %s', kind => {
 
   test('SIGTERM heard: the main process and one that left its group both tidy up', async () => {
     const [first, second, ready] = [room.file('first'), room.file('second'), room.file('ready')]
-    const tidy = (file: string) => `trap "sleep 0.2; echo tidy > ${file}; exit" TERM`
-    const script = `setsid sh -c '${tidy(second)}; : > ${ready}; while :; do sleep 0.05; done' > /dev/null 2>&1 &
-      ${tidy(first)}; while :; do sleep 0.05; done`
+    // The main process is gone first: that must not take the other's grace.
+    const tidy = (file: string, seconds: number) => `trap "sleep ${seconds}; echo tidy > ${file}; exit" TERM`
+    const script = `setsid sh -c '${tidy(second, 1)}; : > ${ready}; while :; do sleep 0.05; done' > /dev/null 2>&1 &
+      ${tidy(first, 0)}; while :; do sleep 0.05; done`
     const running = launch(room, armed, sh(script))
     await until('both are there', () => existsSync(ready))
     await running.kill('enough')
@@ -168,6 +170,16 @@ describe.each(kinds)('process-tree termination, held by %s', kind => {
     expect(stateOf(pid)).toMatch(/[SRD]/)
     await long.kill('enough')
     expect(stateOf(pid)).toBeNull()
+  })
+
+  test('a descriptor that something opened since agentctl armed itself does not reach it', async () => {
+    const loaded = loadKoffi()
+    if ('absent' in loaded) throw new Error(loaded.absent)
+    const duplicate: (fd: number) => number = loaded.koffi.load('libc.so.6').func('int dup(int)')
+    const open = duplicate(1)
+    const { captured } = await run(sh('ls /proc/$$/fd; :'))
+    closeSync(open)
+    expect(textOf(captured.stdout)).toBe('0\n1\n2\n3\n')
   })
 
   test('what agentctl itself started besides is left alone', async () => {
