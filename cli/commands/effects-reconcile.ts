@@ -1,8 +1,11 @@
 import { resolve } from 'node:path'
 import { z } from 'zod'
-import { payloadOf } from '../../ledger/index.ts'
+import { type LedgerStore, payloadOf } from '../../ledger/index.ts'
+import type { EffectRecord } from '../../ledger/port.ts'
+import type { Plan } from '../../policy/document/plan.ts'
 import type { Json } from '../../policy/json.ts'
 import { createRedactor } from '../../policy/redact.ts'
+import { resultFault } from '../../runner/schemas.ts'
 import type { Handler } from '../command.ts'
 import { CliError, exits } from '../failure.ts'
 import { readWhole } from '../files.ts'
@@ -30,8 +33,9 @@ export const effectsReconcile: Handler = async (context, [id = ''], given) => {
   const person = personOf(context, actor)
   const why = reasonOf(reason)
 
-  return withLedger(context, ({ store }) => {
+  return withLedger(context, async ({ store }) => {
     const { run } = effectOf(store, id)
+    if (status === 'applied') await requireFitting(store, effectOf(store, id), result)
     const kept = (value: Json) => payloadOf(value, bytes => store.putBlob(bytes))
     store.control(
       {
@@ -65,6 +69,17 @@ export const effectsReconcile: Handler = async (context, [id = ''], given) => {
           : `Go on with: ${resumeCommand(context, run)}`,
       ],
     }
+  })
+}
+
+/** What a person vouches for becomes the task's output, so it is held to the schemas that the run would have held it to. */
+async function requireFitting(store: LedgerStore, effect: EffectRecord, result: Json): Promise<void> {
+  const plan = store.snapshot(effect.run)?.plan as unknown as Plan | undefined
+  const task = plan?.tasks[effect.task]
+  const fault = task === undefined ? null : await resultFault(task, result)
+  if (fault === null) return
+  throw new CliError('invalid_result', `task ${effect.task}: ${fault}`, {
+    help: "give the effect's output with --result-file, as the task's outputSchema asks for it",
   })
 }
 
