@@ -8,12 +8,12 @@ import {
   openSync,
   readdirSync,
   readFileSync,
-  statSync,
   writeFileSync,
 } from 'node:fs'
 import path from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { loadNative } from '../../runner/native/linux.ts'
+import { openCgroupHome, removeHome } from '../../runner/process/containment/cgroup.ts'
 import { reapLeftovers } from '../../runner/process/containment/leftovers.ts'
 import { ownIdentity, seeProcess } from '../../runner/process/containment/proc.ts'
 import { signalSeen } from '../../runner/process/containment/signal.ts'
@@ -90,6 +90,23 @@ describe.each(kinds)('agentctl killed by SIGKILL, %s', kind => {
     expect(child.signalCode).toBe('SIGKILL')
     expect(await reap(room)).toMatchObject({ left: [], owners: 1 })
   })
+
+  test.runIf(kind === 'cgroup')(
+    'a daemon that closed its marker is found by its cgroup, which is then removed',
+    async () => {
+      const [file, place] = [room.file('there'), room.file('place')]
+      const daemon = `setsid sh -c 'exec 0<&- 1>&- 2>&- 3>&-; echo $$ > ${file}.new; mv ${file}.new ${file}; exec sleep 60' &`
+      const child = agentctl(room, { effect: `grep ^0:: /proc/self/cgroup > ${place}; (${daemon}); sleep 60` })
+      await until('it runs', () => existsSync(file))
+      await kill(child)
+      const { killed, left } = await reap(room)
+      expect(left).toEqual([])
+      expect(killed).toContainEqual({ pid: Number(readFileSync(file, 'utf8')), command: 'sleep', effect: 'effect' })
+      const home = path.dirname(readFileSync(place, 'utf8').trim().slice('0::'.length))
+      expect(home).toContain('/agentctl/')
+      for (const mount of ['/sys/fs/cgroup/unified', '/sys/fs/cgroup']) expect(existsSync(mount + home)).toBe(false)
+    },
+  )
 
   test('another that lives is not touched, nor is anything of its', async () => {
     const [mine, other] = [room.file('mine'), room.file('other')]
@@ -230,12 +247,20 @@ describe('what a registry says is not believed further than it can be proven', (
     await kill(holder)
   })
 
-  test.each([
-    ['a cgroup that is not this owner’s', () => ({ directory: '/sys/fs', inode: statSync('/sys/fs').ino })],
-    ['a cgroup of that name with another inode', () => ({ directory: '/tmp/agentctl/4194300-1-forged', inode: 1 })],
-  ])('%s', async (_, cgroup) => {
-    forge({ cgroup: cgroup() })
+  test.runIf(kinds.includes('cgroup')).each([
+    ['a cgroup with another inode', 'right', 1],
+    ['a cgroup that is not called as the owner', 'another', 0],
+  ])('%s', async (_, name, change) => {
+    const owner = name === 'right' ? '4194300-1-forged' : '4194300-1-another'
+    const opened = openCgroupHome(owner)
+    if ('absent' in opened) throw new Error(opened.absent)
+    const { directory, inode } = opened.home
+    writeFileSync(path.join(directory, 'cgroup.procs'), String(innocent.pid))
+    forge({ cgroup: { directory, inode: inode + change } })
     expect(await reap(room)).toEqual({ killed: [], left: [], owners: 1 })
+    expect(stateOf(innocent.pid ?? 0)).not.toBeNull()
+    writeFileSync(path.join(path.dirname(path.dirname(directory)), 'cgroup.procs'), String(innocent.pid))
+    expect(removeHome(directory)).toBe(true)
   })
 
   test('an owner that cannot be read, an empty entry, a stranger’s file', async () => {
