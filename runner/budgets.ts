@@ -1,5 +1,5 @@
 import type { RunSnapshot } from '../ledger/port.ts'
-import type { Json, JsonObject } from '../policy/json.ts'
+import type { JsonObject } from '../policy/json.ts'
 import type { TaskState } from '../policy/states.ts'
 import type { RunContext } from './context.ts'
 import type { EffectResult } from './executor.ts'
@@ -33,7 +33,7 @@ export function outputBytesLeft({ plan, state }: Pick<RunContext, 'plan' | 'stat
 export function countUse({ state }: RunContext, result: EffectResult): void {
   if (result.kind === 'cancelled') return
   for (const { bytes } of result.kind === 'succeeded' ? result.artifacts : []) state.artifactBytes += bytes?.length ?? 0
-  state.outputBytes += printedBytes(result.output)
+  state.outputBytes += printedBytes(result.enforcement)
 }
 
 /** A result whose files the run may not keep any more is a failure: several of one batch can use up the rest together. */
@@ -55,20 +55,18 @@ export function exceedsOutput(context: RunContext, asked: readonly AskedEffect[]
 export function countRecorded(state: RunState, { tasks, effects, activeMilliseconds }: RunSnapshot): void {
   state.earlierMilliseconds = activeMilliseconds ?? 0
   const started = new Set<string>()
-  for (const { artifacts, result, startedAt, task } of effects) {
+  for (const { artifacts, enforcement, startedAt, task } of effects) {
     if (startedAt !== null) started.add(task)
     for (const { blob } of artifacts) state.artifactBytes += blob?.bytes ?? 0
-    state.outputBytes += printedBytes(result)
+    state.outputBytes += printedBytes(enforcement)
   }
   state.startedTasks = tasks.filter(({ task }) => started.has(task)).length
 }
 
-function printedBytes(output: Json): number {
-  if (output === null || typeof output !== 'object' || Array.isArray(output)) return 0
-  let bytes = 0
-  for (const stream of [output['stdout'], output['stderr']])
-    if (typeof stream === 'string') bytes += Buffer.byteLength(stream)
-  return bytes
+/** What the processes of an effect printed, whatever became of it. */
+function printedBytes(enforcement: JsonObject | null | undefined): number {
+  const bytes = enforcement?.['printedBytes']
+  return typeof bytes === 'number' ? bytes : 0
 }
 
 export function exceedsArtifacts(context: RunContext, bytes: number): boolean {

@@ -1,8 +1,9 @@
 import type { PlanExtension } from '../../policy/document/plan.ts'
 import type { Json } from '../../policy/json.ts'
 import type { JsonSchemas } from '../../policy/json-schema/types.ts'
-import type { Captured, Containment, EffectResult, ProcessEnd, Running } from '../executor.ts'
+import type { Captured, EffectResult, ProcessEnd, Running } from '../executor.ts'
 import { collecting } from '../process/collecting.ts'
+import { enforcementOf, type HeldProcess } from '../process/enforcement.ts'
 import { isRetrySafe, type ReadyProcess } from '../process/prepare.ts'
 import { resultOfEnd } from '../process/process-result.ts'
 import { liveOutput, type ProcessStart, startProcess } from '../process/start.ts'
@@ -36,7 +37,7 @@ class Effect {
   readonly #schemas: JsonSchemas
   readonly #signal: AbortSignal
   /** How its processes were held, in their order. */
-  readonly #held: Containment[] = []
+  readonly #held: HeldProcess[] = []
 
   constructor(ready: ReadyProcess, extension: PlanExtension, schemas: JsonSchemas, signal: AbortSignal) {
     this.#ready = ready
@@ -47,8 +48,7 @@ class Effect {
 
   async run(): Promise<EffectResult> {
     const result = await this.#shakeThenInvoke()
-    const enforcement = together(this.#held)
-    return enforcement === null ? result : { ...result, enforcement: { ...enforcement } }
+    return this.#held.length === 0 ? result : { ...result, enforcement: enforcementOf(this.#held) }
   }
 
   async #shakeThenInvoke(): Promise<EffectResult> {
@@ -82,7 +82,7 @@ class Effect {
     if ('changed' in running) return { kind: 'failed', ...running.changed, output: null, retrySafe: true }
     const { end, captured, containment } = await running.wait
     live.end()
-    this.#held.push(containment)
+    this.#held.push({ captured, containment })
     return { end, captured }
   }
 
@@ -120,17 +120,6 @@ class Effect {
     const text = new TextDecoder('utf-8', { ignoreBOM: true }).decode(stderr)
     const exitCode = end.kind === 'exited' ? end.code : null
     return { exitCode, stderr: this.#ready.host.secrets.redactor.text(text) }
-  }
-}
-
-/** How the processes of one effect were held, as weakly as the weakest. */
-function together(held: readonly Containment[]): Containment | null {
-  if (held.length === 0) return null
-  const absent = new Map(held.flatMap(one => one.absent.map(entry => [entry.guarantee, entry])))
-  return {
-    containment: held.every(one => one.containment === 'cgroup') ? 'cgroup' : 'best-effort',
-    absent: [...absent.values()],
-    left: held.flatMap(one => one.left),
   }
 }
 

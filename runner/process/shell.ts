@@ -3,6 +3,7 @@ import { settled } from '../builtin/prepared.ts'
 import type { Captured, EffectResult, Executor, Running } from '../executor.ts'
 import type { Host } from '../host.ts'
 import { collecting } from './collecting.ts'
+import { enforcementOf } from './enforcement.ts'
 import { isRetrySafe, prepareProcess, type ReadyProcess } from './prepare.ts'
 import { resultOfEnd } from './process-result.ts'
 import { liveOutput, startProcess } from './start.ts'
@@ -27,7 +28,7 @@ function run(ready: ReadyProcess, signal: AbortSignal): Running {
     live.end()
     const output = outputOf(host, end.kind === 'exited' ? end.code : null, captured)
     const result = resultOfEnd(end, output, isRetrySafe(request))
-    return { ...collect(result), enforcement: { ...containment } }
+    return { ...collect(result), enforcement: enforcementOf([{ captured, containment }]) }
   })
   return { wait, kill: reason => running.kill(reason) }
 }

@@ -62,6 +62,21 @@ describe('an extension', () => {
     expect(Number(getFile(scene, 'size'))).toBeGreaterThan(1_048_576)
   })
 
+  test('spends of the output budget what both its processes print, protocol and stderr', async () => {
+    putExtension(scene, { invoke: `echo note >&2; ${reply()}` })
+    const printed = async (limit: number) => {
+      const outcome = await run(scene, { runtime: { budgets: { maxProcessOutputBytes: limit } } })
+      const [effect] = scene.ledger.store.effects(outcome.run)
+      return { state: outcome.state, bytes: Number(effect?.enforcement?.['printedBytes']) }
+    }
+    const free = await printed(1_000_000)
+    expect(free.state).toBe('succeeded')
+    expect(free.bytes).toBeGreaterThan(200)
+    // The effect's id in the reply has one length: the next run prints as much.
+    expect(await printed(free.bytes)).toEqual(free)
+    expect((await printed(free.bytes - 1)).state).toBe('uncertain')
+  })
+
   test('keeps the files that its artifacts name', async () => {
     putExtension(scene, { invoke: `mkdir -p out; echo made > out/made.txt; ${reply()}` })
     const outcome = await run(scene, { action: { artifacts: ['out/*'] } })

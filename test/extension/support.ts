@@ -72,12 +72,14 @@ export interface Settings {
   task?: JsonObject
   policy?: JsonObject
   inputs?: JsonObject
+  runtime?: JsonObject
   ports?: Partial<RunnerPorts>
 }
 
-export function extensionPlan({ action, task, policy, inputs }: Settings = {}): Plan {
+export function extensionPlan({ action, task, policy, inputs, runtime }: Settings = {}): Plan {
   return planOf(
     {
+      ...(runtime !== undefined && { runtime }),
       ...(inputs !== undefined && { inputs: {} }),
       policy: { approval: 'never', writableRoots: ['out'], processAllowlist: ['extension'], ...policy },
       outputs: { result: '${{ tasks.greet.output }}' },
