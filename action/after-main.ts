@@ -34,7 +34,8 @@ export async function afterMain(base: PostBase, read: (name: string) => string):
 
 async function settle(base: PostBase, read: (name: string) => string): Promise<Settled> {
   const { left, guard } = base
-  if (left.document === null) return { run: null, state: null, messages: [] }
+  const { document, asker } = left
+  if (document === null) return { run: null, state: null, messages: [] }
   const inputs = readInputs(read)
   const job = readJob(base.environment)
   guard.learn([inputs['github-token'], job.oidc?.token])
@@ -44,7 +45,9 @@ async function settle(base: PostBase, read: (name: string) => string): Promise<S
     if (left.run === null) return { run: null, state: null, messages: [] }
     return (await import('./settle-local.ts')).settleLocal(context, left.run)
   }
-  return (await import('./settle-attached.ts')).settleAttached(context, { ...job.oidc, audience }, left.document)
+  if (asker === null) return { run: null, state: null, messages: [] }
+  const begun = { document, asker }
+  return (await import('./settle-attached.ts')).settleAttached(context, { ...job.oidc, audience }, begun)
 }
 
 function headline({ run, state }: Settled): string {

@@ -39,9 +39,10 @@ export async function runAttached(context: ActionContext, source: TokenSource, h
 
   const origins = [source.audience, source.url, job.apiUrl]
   const calls = { fetch: ownFetch({ origins, environment, maxResponseBytes: ledgerAnswerBytes }), clock }
-  const request = { ...attachRequest(inputs, job, loaded.path, commit), asker: context.ids.uuid() }
+  const asker = context.ids.uuid()
+  const request = { ...attachRequest(inputs, job, loaded.path, commit), asker }
   const settings = tightened(request.settings, localFloor)
-  context.state.begin(loaded.path)
+  context.state.begin(loaded.path, asker)
   const answer = await attach({ ...calls, signal }, source, { ...request, settings })
   context.state.hold(answer.run)
   guard.learn([answer.lease?.token])

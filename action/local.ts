@@ -28,7 +28,7 @@ export async function runLocal(context: ActionContext, hostFloor: HostFloor): Pr
   makeFolder(job.temp)
   const file = ledgerFile(job.temp)
   const ledger = openEmbedded({ file, clock, ids })
-  context.state.begin(loaded.path)
+  context.state.begin(loaded.path, null)
   context.state.hold(run)
   try {
     const ended = await startRun(portsFor(context, loaded, ledger, floor, file), {

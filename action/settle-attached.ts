@@ -15,13 +15,17 @@ const answerBytes = 67_108_864
 const callBudgetMs = 4_000
 
 /** Settles this instance's run under its control plane: attaches as main did, with a fresh OIDC token. Throws LedgerError. */
-export async function settleAttached(context: PostContext, source: TokenSource, document: string): Promise<Settled> {
+export async function settleAttached(
+  context: PostContext,
+  source: TokenSource,
+  { document, asker }: { document: string; asker: string },
+): Promise<Settled> {
   const { inputs, job, environment, clock, signal, guard } = context
   const origins = [source.audience, source.url, job.apiUrl]
   const fetch = ownFetch({ origins, environment, maxResponseBytes: answerBytes })
   const calls: CallContext = { fetch, clock, signal, budgetMs: callBudgetMs }
   const asked = attachRequest(inputs, job, document, { sha: job.sha, head: null })
-  const answer = await attachAgain(calls, source, { ...asked, settings: {}, settling: true })
+  const answer = await attachAgain(calls, source, { ...asked, settings: {}, asker, settling: true })
   if (answer === null) return { run: null, state: null, messages: ['nothing was recorded: no effect had begun'] }
   guard.learn([answer.lease?.token])
   if (answer.lease !== null) {

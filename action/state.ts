@@ -2,11 +2,13 @@
  * What main leaves to the post step in the runner's state file. Children of the same user can read that file and write to
  * it: it never holds a token or a secret, and the post step trusts it with nothing but what to look at.
  */
-export type StateName = 'document' | 'run' | 'concluded'
+export type StateName = 'document' | 'asker' | 'run' | 'concluded'
 
 export interface LeftState {
   /** The document, relative to the checkout, once a run may have begun; null where main did not come that far. */
   document: string | null
+  /** What main called itself when it attached, null without a control plane: the post step settles that one's run only. */
+  asker: string | null
   /** The run, once main knew it. */
   run: string | null
   /** Everything that main came to is recorded and told. */
@@ -17,6 +19,7 @@ export interface LeftState {
 export function readState(environment: { readonly [name: string]: string | undefined }): LeftState {
   return {
     document: environment['STATE_document'] || null,
+    asker: environment['STATE_asker'] || null,
     run: environment['STATE_run'] || null,
     concluded: environment['STATE_concluded'] === 'true',
   }
@@ -34,9 +37,10 @@ export class StepState {
   }
 
   /** Before anything outside this process may come to know of a run. */
-  begin(document: string): void {
+  begin(document: string, asker: string | null): void {
     this.hasBegun = true
     this.#keep('document', document)
+    if (asker !== null) this.#keep('asker', asker)
   }
 
   hold(run: string): void {

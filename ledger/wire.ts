@@ -35,7 +35,7 @@ export const attachRequestSchema = z.strictObject({
   }),
   /**
    * The post step asks: GitHub starts it only when this attempt's main has ended. No run is begun, the lease goes over
-   * from main to settle what it left open, and a pause without an issue may get its issue.
+   * from main to settle what it left open, and a pause without an issue may get its issue. `asker` is main's.
    */
   settling: z.boolean().optional(),
   /** Made up by the process that asks, the same in every repetition: tells it from another step of the same place. */

@@ -81,7 +81,9 @@ function secondStep({ instance }: Attachment, current: RunRecord | null): Error 
 
 /** What the post step of an attempt finds: the lease of what its main left running, its pause, or a recorded end. */
 function settle(at: AttachStore, attachment: Attachment, current: RunRecord | null): Attached {
-  if (current === null) throw problem(422, 'nothing_to_settle', 'this instance has no run: its main began none')
+  if (current === null) throw nothingToSettle('this instance has no run: its main began none')
+  if (!isOfMain(at, attachment))
+    throw nothingToSettle(`run ${current.run} is of another step: this one's main began none`)
   switch (current.state) {
     case 'running':
       refuseStranger(at, current, attachment)
@@ -96,6 +98,14 @@ function settle(at: AttachStore, attachment: Attachment, current: RunRecord | nu
       return ended(at, current, 'ended')
   }
 }
+
+/** Whether the post step names the main that was the first to ask here: no other step's run is its own. */
+function isOfMain({ marks }: AttachStore, { request: { asker }, instance }: Attachment): boolean {
+  const { key, workflowRunId, attempt } = instance
+  return asker !== undefined && marks.firstAsker(key, workflowRunId, attempt, asker) === asker
+}
+
+const nothingToSettle = (why: string): Error => problem(422, 'nothing_to_settle', why)
 
 /** The run that an attach would find: for what has to be known of it before. Throws as `attach` does. */
 export function runToAttach(

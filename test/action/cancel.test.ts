@@ -109,14 +109,19 @@ describe.each([
     const end = await signalled(action.entry, job, 'SIGINT', () => asked)
     expect(end).toMatchObject({ exitCode: 130, outputs: { status: 'cancelled', 'exit-code': '130' } })
     // The attach may have been heard: the post step asks.
-    expect(end.state).toEqual({ document: 'flow.yaml' })
+    expect(end.state).toEqual({ document: 'flow.yaml', asker: expect.stringMatching(/^[0-9a-f-]{36}$/) })
     expect(end.milliseconds).toBeLessThan(3_000)
   })
 
   test('the post step ends green, at once', async () => {
     const { url, asked } = await silentServer(path)
     const job = newAttempt(shell('true'), attached(url))
-    const end = await signalled(action.post, postOf(job, { document: 'flow.yaml' }), 'SIGINT', () => asked)
+    const end = await signalled(
+      action.post,
+      postOf(job, { document: 'flow.yaml', asker: 'main' }),
+      'SIGINT',
+      () => asked,
+    )
     expect(end).toMatchObject({ exitCode: 0, signal: null })
     expect(end.log).toContain('could not be settled')
     expect(end.milliseconds).toBeLessThan(3_000)
@@ -125,7 +130,10 @@ describe.each([
   test('left alone, the post step ends green within 10 s', async () => {
     const { url } = await silentServer(path)
     const began = performance.now()
-    const end = await runJob(action.post, postOf(newAttempt(shell('true'), attached(url)), { document: 'flow.yaml' }))
+    const end = await runJob(
+      action.post,
+      postOf(newAttempt(shell('true'), attached(url)), { document: 'flow.yaml', asker: 'main' }),
+    )
     expect(performance.now() - began).toBeLessThan(10_500)
     expect(end).toMatchObject({ exitCode: 0, signal: null })
     expect(end.log).toContain('could not be settled')

@@ -21,6 +21,7 @@ interface Place {
   event?: string
   agentctlRun?: string | null
   settling?: boolean
+  asker?: string
 }
 
 const ref = 'octo/app/.github/workflows/release.yml@refs/heads/main'
@@ -80,6 +81,7 @@ function attachAt(place: Place = {}, person = { id: 41, login: 'alice' }): Attac
         agentctlRun,
         settings: {},
         settling: place.settling,
+        asker: place.asker,
       },
       instance: {
         key: canonical([701, workflowRunId, job, step, document]),
@@ -457,8 +459,8 @@ describe('a dispatched workflow run', () => {
 })
 
 describe('the post step of an attempt', () => {
-  const post = (place: Place = {}) => attachAt({ ...place, settling: true })
-  const refusedPost = (place: Place = {}) => refusalOf({ ...place, settling: true })
+  const post = (place: Place = {}) => attachAt({ asker: 'main', ...place, settling: true })
+  const refusedPost = (place: Place = {}) => refusalOf({ asker: 'main', ...place, settling: true })
 
   it('begins no run', () => {
     expect(refusedPost()).toEqual(refused(422, 'nothing_to_settle', /its main began none/))
@@ -481,6 +483,16 @@ describe('the post step of an attempt', () => {
     expect(refusedPost()).toEqual(refused(409, 'lease_held', /gone on in attempt 2/))
     expect(refusedPost({ attempt: 2, sha: 'b'.repeat(40) })).toEqual(refused(403, 'commit_mismatch', /start a new run/))
     expect(refusedPost({ workflowRunId: 9002 })).toEqual(refused(422, 'nothing_to_settle', /./))
+  })
+
+  it('settles nothing of another step of the same place, and nothing without saying whose it is', () => {
+    const main = attachAt({ asker: 'main' })
+    send(main, 1, create(), move('running'), request(main.run, 'allow'))
+    const other = refused(422, 'nothing_to_settle', /is of another step/)
+    expect(refusedPost({ asker: 'second' })).toEqual(other)
+    expect(refusalOf({ settling: true })).toEqual(other)
+    send(main, 1, startEffect(main.run))
+    expect(post()).toMatchObject({ outcome: 'resume', run: main.run, epoch: 2 })
   })
 
   it('leaves what it settles to the next attempt', () => {
