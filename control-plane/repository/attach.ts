@@ -1,30 +1,22 @@
-import type { LedgerStore, OutboxRow } from '../../ledger/index.ts'
+import type { LedgerStore } from '../../ledger/index.ts'
 import type { Instance, Requester, RunRecord } from '../../ledger/port.ts'
-import type { AttachAnswer, AttachRequest } from '../../ledger/wire.ts'
+import type { AttachAnswer } from '../../ledger/wire.ts'
 import type { ApprovalSettings } from '../../policy/approval/record.ts'
-import type { JobClaims } from '../auth/claims.ts'
 import { problem } from '../problem.ts'
+import { type Asking, currentRun, type RunStore, wasDispatched } from './current-run.ts'
 import type { LeaseMarks } from './marks.ts'
-import type { ProvedNames } from './names.ts'
 import { confirmedBefore, recordedEnd } from './recorded.ts'
 
 /** The lasting parts of a repository that the attempt table reads and writes. */
-export interface AttachStore {
-  store: LedgerStore
-  names: ProvedNames
+export interface AttachStore extends RunStore {
   marks: LeaseMarks
 }
 
 /** What the attempt table is asked with; all of it already verified. */
-export interface Attachment {
-  claims: JobClaims
-  request: AttachRequest
-  instance: Instance
+export interface Attachment extends Asking {
   settings: ApprovalSettings
   requesters: Requester[]
 }
-
-type Asking = Pick<Attachment, 'claims' | 'request' | 'instance'>
 
 /** A row of the attempt table (04): which run, and whether this job may work on it. */
 export type Attached = Pick<AttachAnswer, 'outcome' | 'run' | 'epoch' | 'parent' | 'recorded'> & {
@@ -106,59 +98,6 @@ function isOfMain({ marks }: AttachStore, { request: { asker }, instance }: Atta
 }
 
 const nothingToSettle = (why: string): Error => problem(422, 'nothing_to_settle', why)
-
-/** The run that an attach would find: for what has to be known of it before. Throws as `attach` does. */
-export function runToAttach(
-  at: AttachStore,
-  of: Pick<Attachment, 'claims' | 'request' | 'instance'>,
-): RunRecord | null {
-  return currentRun(at, of)
-}
-
-/** The run of this instance, or the one that our own dispatch named; null where the job begins a new one. */
-function currentRun({ store, names }: AttachStore, { claims, request, instance }: Asking): RunRecord | null {
-  if (request.agentctlRun === null) return store.byInstance(instance.key)
-  const named = store.record(request.agentctlRun)
-  if (named === null || claims.event !== 'workflow_dispatch') throw notOurDispatch(request.agentctlRun, instance)
-  if (!wasDispatched(store, named, instance.workflowRunId)) {
-    if (!isDispatching(store, named)) throw notOurDispatch(named.run, instance)
-    throw problem(503, 'dispatch_unconfirmed', 'GitHub has not yet said which run our dispatch started: try again', 1)
-  }
-  // Other jobs of a dispatched workflow carry the same input; their runs are their own.
-  return isSamePlace(names, named, instance) ? named : store.byInstance(instance.key)
-}
-
-/** Whether GitHub returned this workflow run to our dispatch of the run. */
-function wasDispatched(store: LedgerStore, { run }: RunRecord, workflowRunId: number): boolean {
-  return redispatches(store, run).some(({ payload }) => payload['dispatchedRun'] === workflowRunId)
-}
-
-/** Whether GitHub was asked to dispatch the run and its answer is still to be written down. */
-function isDispatching(store: LedgerStore, { run }: RunRecord): boolean {
-  return redispatches(store, run).some(({ state, payload: { started, dispatchedRun } }) => {
-    const wasAsked = typeof started === 'object' && started !== null && !Array.isArray(started)
-    return state === 'due' && dispatchedRun === undefined && wasAsked && started['by'] === 'workflow_dispatch'
-  })
-}
-
-function redispatches(store: LedgerStore, run: string): OutboxRow[] {
-  return store.outboxRows({ run, limit: 1000 }).filter(({ kind }) => kind === 'redispatch')
-}
-
-function notOurDispatch(run: string, { workflowRunId }: Instance): Error {
-  const remedy = 'leave the input agentctl-run empty when starting this workflow by hand'
-  return problem(403, 'not_our_dispatch', `run ${run} was not dispatched as workflow run ${workflowRunId}: ${remedy}`)
-}
-
-function isSamePlace(names: ProvedNames, { instance: recorded }: RunRecord, instance: Instance): boolean {
-  if (recorded === null) return false
-  return (
-    recorded.job === instance.job &&
-    recorded.step === instance.step &&
-    recorded.document === instance.document &&
-    names.ownWorkflow(recorded.workflowRef) === names.ownWorkflow(instance.workflowRef)
-  )
-}
 
 /** The lease goes only to the recorded workflow at the recorded commit, in the recorded workflow run or our dispatch. */
 function refuseStranger({ store, names }: AttachStore, record: RunRecord, { instance }: Attachment): void {

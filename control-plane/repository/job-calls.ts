@@ -3,8 +3,9 @@ import type { LeaseClaims } from '../auth/claims.ts'
 import { leaseTokenRenewSeconds, signLease } from '../auth/lease-token.ts'
 import { problem, unwrap } from '../problem.ts'
 import { verifyRegistration } from '../work/index.ts'
-import { attach, runToAttach } from './attach.ts'
+import { attach } from './attach.ts'
 import { attachAnswer } from './attach-answer.ts'
+import { currentRun } from './current-run.ts'
 import { attachFacts, repositoryInfo } from './facts.ts'
 import { allowsWorkflow } from './floor.ts'
 import type { RepositoryHandle } from './handle.ts'
@@ -78,7 +79,7 @@ async function attachJob(state: RepositoryState, { claims, request }: Parameters
   }
   const settings = attachSettings(floor.floor, request)
   // From here to the end of `attach` nothing waits: what is read is what is decided on.
-  const found = runToAttach(state.opened, { claims, request, instance })
+  const found = currentRun(state.opened, { claims, request, instance })
   const requesters = attachRequesters(participants, found?.requesters ?? [])
   const attached = attach(state.opened, { claims, request, instance, settings, requesters })
   await state.changed()
