@@ -10,7 +10,7 @@ import type { Workspace } from './workspace.ts'
 /** Parts of one argument that are looked up; more than this is text, not a list of files. */
 const partsMax = 256
 /** An argument of more characters than this is a text, not a list of files either. */
-const textMin = 65_536
+const textLengthMin = 65_536
 
 /**
  * Digests of the workspace's regular files that arguments name, by workspace-relative path. A file that a link of the
@@ -34,7 +34,7 @@ export function argvFiles(workspace: Workspace, cwd: string, args: readonly stri
  * (`@x`, `--data=@x`); and the members of a list by `:` or `,` (`-cp a.jar:b.jar`).
  */
 export function namesIn(arg: string): string[] {
-  if (arg.length > textMin) return []
+  if (arg.length > textLengthMin) return []
   const names = new Set([arg])
   for (let at = arg.indexOf('='); at >= 0 && names.size < partsMax; at = arg.indexOf('=', at + 1))
     names.add(arg.slice(at + 1))

@@ -8,7 +8,14 @@ import type { Ended } from '../cli/support.ts'
 /** The command line as it is shipped: its start costs a tenth of what the source's does. */
 export interface BuiltCli {
   /** Runs one command line to its end, with exactly this environment. */
-  run(directory: string, environment: { [name: string]: string }, argv: readonly string[]): Promise<Ended>
+  run(
+    directory: string,
+    environment: { [name: string]: string },
+    argv: readonly string[],
+    user?: { uid: number; node: string } | null,
+  ): Promise<Ended>
+  /** Where it lies, for those who hand it to another user. */
+  folder: string
   remove(): void
 }
 
@@ -16,12 +23,14 @@ export async function buildCli(): Promise<BuiltCli> {
   const folder = mkdtempSync(path.join(tmpdir(), 'agentctl-cli-'))
   await bundle(folder, { cli: entries.cli })
   return {
-    run: (directory, environment, argv) =>
+    folder,
+    run: (directory, environment, argv, user = null) =>
       new Promise((resolve, reject) => {
-        const child = spawn(process.execPath, [path.join(folder, 'cli.js'), ...argv], {
+        const child = spawn(user?.node ?? process.execPath, [path.join(folder, 'cli.js'), ...argv], {
           cwd: directory,
           env: environment,
           stdio: ['ignore', 'pipe', 'pipe'],
+          ...(user !== null && { uid: user.uid, gid: user.uid }),
         })
         const read = { stdout: '', stderr: '' }
         for (const name of ['stdout', 'stderr'] as const)

@@ -17,9 +17,9 @@ beforeAll(async () => {
 afterAll(() => built.remove())
 beforeEach(() => {
   // Not below /tmp, where no program is trusted. Its name is one of the secrets.
-  const base = path.join(userInfo().homedir, '.cache/agentctl-redact-tests')
-  mkdirSync(base, { recursive: true })
-  directory = mkdtempSync(path.join(base, 'cli-'))
+  const cache = path.join(userInfo().homedir, '.cache')
+  mkdirSync(cache, { recursive: true })
+  directory = mkdtempSync(path.join(cache, 'agentctl-redact-'))
   workspace = path.join(directory, secrets.PLACE)
   mkdirSync(path.join(workspace, 'out'), { recursive: true })
 })
