@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { effectClasses, idempotencies, isolations, risks } from '../policy/effect.ts'
+import { longTermBounds } from './memory/bounds.ts'
 import { blobRefSchema, digestSchema, jsonSchema, payloadSchema } from './payload.ts'
 
 /**
@@ -146,6 +147,16 @@ export const effectFinish = command('effect.finish', {
   artifacts: z.array(artifactSchema),
   /** What held the effect while it ran, by name: containment, limits, what was absent. */
   enforcement: jsonObject.optional(),
+  /** What a successful effect leaves in the long-term memory, redacted. */
+  longTerm: z
+    .strictObject({
+      namespace: z.string().min(1).max(longTermBounds.namespaceCharacters),
+      key: z.string().min(1).max(longTermBounds.keyCharacters),
+      value: payloadSchema,
+      /** From now; null = for good. */
+      retentionDays: z.int().min(1).max(36_500).nullable(),
+    })
+    .optional(),
 })
 
 /** A pure effect is only its finish: requested, decided, started and finished in one row and one audit event. */
@@ -176,6 +187,12 @@ export const runPause = command('run.pause', {
   later: z.array(z.string()),
   expiresAt: time,
 })
+
+/** A task that undoes what `compensates` did; it needs the one that is undone before it. */
+const compensationTask = z.strictObject({ id: z.string(), compensates: z.string(), needs: z.array(z.string()) })
+
+/** The run's compensations become its tasks, behind every other; each must compensate a task that succeeded. */
+export const compensationBegin = command('compensation.begin', { tasks: z.array(compensationTask).min(1) })
 
 export const runFinish = command('run.finish', {
   to: z.enum(['succeeded', 'failed', 'denied', 'uncertain', 'cancelled']),
@@ -224,6 +241,13 @@ export const runCancel = command('run.cancel', {
   via: z.enum(['comment', 'page', 'api', 'cli', 'issue_closed']),
 })
 
+/** Opens a run that failed, was denied or cancelled, for its compensations alone; whoever takes its lease goes on with them. */
+export const runCompensate = command('run.compensate', {
+  tasks: z.array(compensationTask).min(1),
+  person: personSchema,
+  reason: z.string(),
+})
+
 export const effectReconcile = command('effect.reconcile', {
   effect: digestSchema,
   status: z.enum(['applied', 'not-applied', 'compensated']),
@@ -249,6 +273,7 @@ export const leaseCommandSchema = z.discriminatedUnion('type', [
   effectFinish,
   effectPure,
   runPause,
+  compensationBegin,
   runFinish,
 ])
 export const controlCommandSchema = z.discriminatedUnion('type', [
@@ -257,6 +282,7 @@ export const controlCommandSchema = z.discriminatedUnion('type', [
   vote,
   pauseExpire,
   runCancel,
+  runCompensate,
   effectReconcile,
   requestersAdd,
   noteAdd,

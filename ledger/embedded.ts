@@ -45,6 +45,14 @@ export function embeddedLedger(store: LedgerStore, options: EmbeddedOptions): Em
     async getBlob(sha256) {
       return store.getBlob(sha256)
     },
+    longTerm: {
+      async read(namespace, key) {
+        return store.longTerm(namespace, key)
+      },
+      async search(namespace, query, limit) {
+        return store.searchLongTerm(namespace, query, limit)
+      },
+    },
     async close() {
       options.close?.()
     },

@@ -17,7 +17,22 @@ export interface Ledger {
   putBlob(bytes: Uint8Array): Promise<BlobRef>
   /** The bytes of a blob, null where unknown. Verified against the digest. */
   getBlob(sha256: Digest): Promise<Uint8Array | null>
+  /** The long-term memory that this ledger keeps; absent where it cannot be read from here. */
+  readonly longTerm?: LongTermMemory
   close(): Promise<void>
+}
+
+/** The repository's long-term memory, read; it is written with the finish of the effect that writes it. Never expired values. */
+export interface LongTermMemory {
+  /** null where the namespace has no such key. */
+  read(namespace: string, key: string): Promise<LongTermItem | null>
+  /** Values that hold every word of the query, the latest written first, at most `limit` (1..100). */
+  search(namespace: string, query: string, limit: number): Promise<LongTermItem[]>
+}
+
+export interface LongTermItem {
+  key: string
+  value: Json
 }
 
 /** Commands of one transaction, in order; `epoch` is the fencing number of the sender's lease. */
@@ -104,6 +119,8 @@ export interface TaskRecord {
   condition: JsonObject | null
   startedAt: string | null
   endedAt: string | null
+  /** The task that this one compensates; absent on every other. */
+  compensates?: string
 }
 
 export interface EffectRecord {

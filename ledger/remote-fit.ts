@@ -43,8 +43,12 @@ function slotsOf(command: LeaseCommand): Slot[] {
       return slot(command.output, payload => Object.assign(command, { output: payload }))
     case 'effect.request':
       return slot(command.input, payload => Object.assign(command, { input: payload }))
-    case 'effect.finish':
-      return slot(command.result, payload => Object.assign(command, { result: payload }))
+    case 'effect.finish': {
+      const { longTerm, result } = command
+      const kept =
+        longTerm === undefined ? [] : slot(longTerm.value, payload => Object.assign(longTerm, { value: payload }))
+      return [...slot(result, payload => Object.assign(command, { result: payload })), ...kept]
+    }
     case 'run.pause':
       return command.items.flatMap(item => slot(item.expected, payload => Object.assign(item, { expected: payload })))
     case 'run.finish':

@@ -54,6 +54,7 @@ export const taskRecordSchema = z.object({
   condition: jsonObject.nullable(),
   startedAt: z.string().nullable(),
   endedAt: z.string().nullable(),
+  compensates: z.string().exactOptional(),
 })
 
 const decisionStep = z.object({

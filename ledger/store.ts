@@ -13,10 +13,20 @@ import { acquireLease, leaseOf } from './domain/lease.ts'
 import { reserveRun } from './domain/reserve.ts'
 import { exportLedger } from './dump.ts'
 import * as inbox from './inbox.ts'
+import { readLongTerm, searchLongTerm } from './memory/long-term.ts'
 import { useOnce } from './once.ts'
 import * as outbox from './outbox.ts'
 import type { BlobRef } from './payload.ts'
-import type { Batch, ControlBatch, EffectRecord, PauseRecord, Receipt, RunRecord, RunSnapshot } from './port.ts'
+import type {
+  Batch,
+  ControlBatch,
+  EffectRecord,
+  LongTermItem,
+  PauseRecord,
+  Receipt,
+  RunRecord,
+  RunSnapshot,
+} from './port.ts'
 import { readEffect, readEffects } from './read/effects.ts'
 import * as pauses from './read/pauses.ts'
 import { readByInstance, readRun, readRuns } from './read/runs.ts'
@@ -149,6 +159,18 @@ export class LedgerStore {
 
   approval(id: Digest): ApprovalRecord | null {
     return pauses.approval(this.#context, id)
+  }
+
+  // --- long-term memory ---
+
+  /** The value of a key, null where there is none or its time is over. */
+  longTerm(namespace: string, key: string): LongTermItem | null {
+    return readLongTerm(this.#context, namespace, key)
+  }
+
+  /** Values whose key or text holds every word of the query, the latest first. */
+  searchLongTerm(namespace: string, query: string, limit = 10): LongTermItem[] {
+    return searchLongTerm(this.#context, namespace, query, limit)
   }
 
   // --- blobs ---

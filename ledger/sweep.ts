@@ -1,14 +1,16 @@
 import type { Context } from './context.ts'
+import { dropExpired } from './memory/long-term.ts'
 
 const day = 86_400_000
 
-/** Drops what no longer serves: unreferenced blobs and old command ids after a day, done inbox rows after 30, used keys. */
+/** Drops what no longer serves: expired values of the long-term memory, unreferenced blobs and old command ids after a day, done inbox rows after 30, used keys. */
 export function sweep(context: Context): void {
   const { sql } = context
   const now = context.clock.now().getTime()
   const yesterday = new Date(now - day).toISOString()
   const lastMonth = new Date(now - 30 * day).toISOString()
   sql.transaction(() => {
+    dropExpired(context, new Date(now).toISOString())
     const gone = JSON.stringify(
       sql
         .all(

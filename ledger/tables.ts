@@ -69,6 +69,13 @@ export const migrations: readonly (readonly string[])[] = [
     'CREATE TABLE once (key TEXT PRIMARY KEY, expires_at TEXT NOT NULL) STRICT, WITHOUT ROWID',
   ],
   ['ALTER TABLE effects ADD COLUMN enforcement TEXT'],
+  [
+    'ALTER TABLE tasks ADD COLUMN compensates TEXT',
+    `CREATE TABLE long_term (
+      namespace TEXT NOT NULL, key TEXT NOT NULL, written_at TEXT NOT NULL, expires_at TEXT, run TEXT NOT NULL,
+      effect TEXT NOT NULL, text TEXT NOT NULL, value TEXT NOT NULL, PRIMARY KEY (namespace, key)) STRICT`,
+    'CREATE INDEX long_term_expiry ON long_term (expires_at) WHERE expires_at IS NOT NULL',
+  ],
 ]
 
 /** What a dump holds, in this order. */
@@ -77,6 +84,7 @@ export const dumpTables = [
   'reservations',
   'tasks',
   'memory',
+  'long_term',
   'effects',
   'pauses',
   'items',

@@ -59,6 +59,13 @@ export const reconciledTaskMoves: Partial<Moves<TaskState>> = {
   succeeded: ['pending'],
 }
 
+/** Ends from which a run opens once more, for its compensations alone; it ends as gravely again. */
+const reopened: ReadonlySet<RunState> = new Set(['failed', 'denied', 'cancelled'])
+
+export function mayReopenRun(from: RunState): boolean {
+  return reopened.has(from)
+}
+
 export function mayMoveRun(from: RunState, to: RunState): boolean {
   return runMoves[from].includes(to)
 }

@@ -57,6 +57,15 @@ export const auditData = {
     shortDigest: z.string(),
   }),
   'run.cancel_requested': z.strictObject({ person: personSchema, reason: z.string(), via }),
+  /** The run goes on with its compensations alone; `from` its state before, `person` who asked, null for the runner. */
+  'run.compensating': z.strictObject({
+    from: z.enum(runStates),
+    tasks: z.array(z.strictObject({ task: z.string(), compensates: z.string() })),
+    person: personSchema.nullable(),
+    reason: z.string(),
+  }),
+  /** What the effect did has been undone by the effect of another task. */
+  'effect.compensated': z.strictObject({ by: z.string(), to: z.enum(effectStates) }),
   'run.resumable': z.strictObject({ from: z.enum(runStates) }),
   'run.finished': z.strictObject({ to: z.enum(runStates), outputs: digestSchema.nullable() }),
   'lease.acquired': z.strictObject({ epoch: z.int(), holder, from: holder.nullable() }),
@@ -102,6 +111,13 @@ export const auditData = {
     error,
     artifacts: z.array(z.strictObject({ path: z.string(), mode: z.int(), sha256: digestSchema.nullable() })),
     enforcement: object.optional(),
+  }),
+  /** A value of the long-term memory, by digest, with the success of the effect that wrote it. */
+  'long_term.written': z.strictObject({
+    namespace: z.string(),
+    key: z.string(),
+    value: digestSchema,
+    expiresAt: z.string().nullable(),
   }),
   'effect.pure': z.strictObject({ ...effectPlace, inputDigest: digestSchema, to: z.enum(effectStates), error }),
   /** An effect that will not run: a person's no, an expiry, or the end of its run. */

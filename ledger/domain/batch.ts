@@ -6,6 +6,7 @@ import type { Batch, ControlBatch, Receipt } from '../port.ts'
 import type { LeaseHolder, NewOutboxRow } from '../types.ts'
 import { cancelRun } from './cancel.ts'
 import { changeOf, type RunChange, readRunRow, refused } from './change.ts'
+import { beginCompensation, compensateRun } from './compensation.ts'
 import { createRun } from './create.ts'
 import { finishEffect, startEffect } from './effect.ts'
 import { finishRun } from './finish.ts'
@@ -59,6 +60,9 @@ export function applyControl(context: Context, batch: ControlBatch, actor: strin
         case 'run.cancel':
           cancelRun(change, command)
           break
+        case 'run.compensate':
+          compensateRun(change, command)
+          break
         case 'effect.reconcile':
           reconcileEffect(change, command)
           break
@@ -105,6 +109,9 @@ function applyCommand(change: RunChange, command: LeaseCommand): void {
       break
     case 'run.pause':
       pauseRun(change, command)
+      break
+    case 'compensation.begin':
+      beginCompensation(change, command)
       break
     case 'run.finish':
       finishRun(change, command)

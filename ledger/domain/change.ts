@@ -7,7 +7,7 @@ import type { BlobRef, Payload } from '../payload.ts'
 import { LedgerError } from '../port.ts'
 import { Cells } from '../sql/cells.ts'
 import type { Sql } from '../sql/contract.ts'
-import { mayMoveRun } from '../transitions.ts'
+import { mayMoveRun, mayReopenRun } from '../transitions.ts'
 import type { LeaseHolder } from '../types.ts'
 import { cell } from '../values.ts'
 
@@ -64,6 +64,17 @@ export class RunChange {
     if (!mayMoveRun(from, to)) throw refused('conflict', `Run ${this.run} is ${from} and cannot become ${to}.`)
     this.sql.run('UPDATE runs SET state = ? WHERE run = ?', to, this.run)
     this.row = { ...this.row, state: to }
+  }
+
+  /** Opens an ended run for its compensations: it waits for whoever takes its lease. The caller appends the event. */
+  reopen(): void {
+    const { state } = this.row
+    if (!mayReopenRun(state)) throw refused('conflict', `Run ${this.run} is ${state} and cannot be opened again.`)
+    this.sql.run(
+      "UPDATE runs SET state = 'paused', ended_at = NULL, cancel_requested = 0, pause = NULL WHERE run = ?",
+      this.run,
+    )
+    this.row = { ...this.row, state: 'paused', cancelRequested: false, pause: null }
   }
 
   releaseLease(): void {

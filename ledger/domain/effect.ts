@@ -1,5 +1,6 @@
 import type { EffectState } from '../../policy/states.ts'
 import type { CommandOf } from '../commands.ts'
+import { keepLongTerm } from '../memory/long-term.ts'
 import { Cells } from '../sql/cells.ts'
 import { mayMoveEffect } from '../transitions.ts'
 import { cell, payloadDigest } from '../values.ts'
@@ -106,4 +107,13 @@ export function finishEffect(change: RunChange, command: CommandOf<'effect.finis
     artifacts: command.artifacts.map(({ path, mode, blob }) => ({ path, mode, sha256: blob?.sha256 ?? null })),
     ...(command.enforcement !== undefined && { enforcement: command.enforcement }),
   })
+  if (command.longTerm === undefined) return
+  if (command.to !== 'succeeded')
+    throw refused('invalid', `Effect ${row.effect} is ${command.to}; only a successful one writes long-term memory.`)
+  keepLongTerm(change, row.effect, operationOf(change, row.effect), command.longTerm)
+}
+
+function operationOf(change: RunChange, effect: string): string {
+  const [row] = change.sql.all('SELECT operation FROM effects WHERE run = ? AND effect = ?', change.run, effect)
+  return row === undefined ? '' : new Cells(row).text()
 }

@@ -5,6 +5,7 @@ import { Cells } from '../sql/cells.ts'
 import { mayReconcileEffect, mayReconcileTask } from '../transitions.ts'
 import { cell, payloadDigest } from '../values.ts'
 import { type RunChange, refused } from './change.ts'
+import { followCompensation } from './compensation.ts'
 import { taskRow } from './task.ts'
 
 type Status = CommandOf<'effect.reconcile'>['status']
@@ -131,6 +132,7 @@ function moveTaskOf(change: RunChange, command: CommandOf<'effect.reconcile'>, s
     condition: null,
     memory: null,
   })
+  if (isApplied) followCompensation(change, subject.task)
 }
 
 function resumeWhenClear(change: RunChange): void {

@@ -5,6 +5,7 @@ import { Cells } from '../sql/cells.ts'
 import { isTerminalTask, mayMoveTask } from '../transitions.ts'
 import { cell, payloadDigest } from '../values.ts'
 import { type RunChange, refused } from './change.ts'
+import { followCompensation } from './compensation.ts'
 import { setMemory } from './memory.ts'
 
 export interface TaskRow {
@@ -38,6 +39,7 @@ export function moveTask(change: RunChange, command: CommandOf<'task.move'>): vo
   }
   writeTask(change, command, row.state)
   if (command.memory !== null) setMemory(change, command.memory)
+  if (to === 'succeeded') followCompensation(change, task)
 }
 
 function writeTask(change: RunChange, command: CommandOf<'task.move'>, from: TaskState): void {

@@ -35,8 +35,8 @@ export function readSnapshot(context: Context, run: string): RunSnapshot | null 
 /** Tasks in plan order. */
 export function readTasks(context: Context, run: string): TaskRecord[] {
   const rows = context.sql.all(
-    `SELECT task, state, attempt, needs, failure, output, error, condition, started_at, ended_at FROM tasks WHERE run = ?
-     ORDER BY position`,
+    `SELECT task, state, attempt, needs, failure, output, error, condition, started_at, ended_at, compensates FROM tasks
+     WHERE run = ? ORDER BY position`,
     run,
   )
   return rows.map(row => {
@@ -52,8 +52,13 @@ export function readTasks(context: Context, run: string): TaskRecord[] {
       condition: cells.jsonOrNull<JsonObject>(),
       startedAt: cells.textOrNull(),
       endedAt: cells.textOrNull(),
+      ...compensationOf(cells.textOrNull()),
     }
   })
+}
+
+function compensationOf(compensates: string | null): Pick<TaskRecord, 'compensates'> {
+  return compensates === null ? {} : { compensates }
 }
 
 function readMemory(context: Context, run: string): JsonObject {

@@ -29,6 +29,8 @@ it('a ledger of version 1 is brought to this version with all that it holds, and
     const before = openNodeSql(file)
     complete(new LedgerStore(before, ports), 'old', {})
     before.run('ALTER TABLE effects DROP COLUMN enforcement')
+    before.run('ALTER TABLE tasks DROP COLUMN compensates')
+    before.run('DROP TABLE long_term')
     before.run("UPDATE meta SET value = '1' WHERE key = 'version'")
     before.close()
 

@@ -3,6 +3,7 @@ import { dataDigest, eventHash } from '../../../ledger/audit/hash.ts'
 import { auditData } from '../../../ledger/audit/types.ts'
 import type { AuditLine } from '../../../ledger/index.ts'
 import { auditTypes, importLedger, LedgerStore, verifyAudit } from '../../../ledger/index.ts'
+import { writing } from '../../long-term-memory/commands.ts'
 import {
   alice,
   applyAs,
@@ -60,7 +61,17 @@ function everything(store: Store, clock: TestClock): { ended: string; paused: st
   store.acquire(ended, holder, 'job:7001/4')
   applyAs(store, ended, 4, [end('cancelled')])
   const { run: paused } = beginPaused(store, [{ id: 'a' }], ['a'], week, { instance: instanceOf('two') })
+  undone(store)
   return { ended, paused }
+}
+
+/** A run whose first task wrote long-term memory and was compensated. */
+function undone(store: Store): void {
+  const run = begin(store, [{ id: 'a' }, { id: 'b' }], { instance: instanceOf('three') })
+  applyAs(store, run, 1, [...writing(run, 'a', { key: 'k', value: 1 }), move('b', 'failed')])
+  const tasks = [{ id: 'a--compensate', compensates: 'a', needs: [] }]
+  applyAs(store, run, 1, [{ id: commandId(), type: 'compensation.begin', tasks }])
+  applyAs(store, run, 1, [pure(run, 'a--compensate'), move('a--compensate', 'succeeded'), end('failed')])
 }
 
 const parse = (line: string) => JSON.parse(line) as AuditLine
