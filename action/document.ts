@@ -4,9 +4,9 @@ import type { Floor } from '../policy/decision/index.ts'
 import type { Diagnostic } from '../policy/document/diagnostic.ts'
 import {
   compile,
-  filesOf,
   jsonSchemasFor,
   parseDocument,
+  readNamedFiles,
   type WorkflowDocument,
   workflowDigest,
 } from '../policy/document/index.ts'
@@ -66,7 +66,7 @@ export function loadDocument(inputs: Inputs, checkout: string): LoadedDocument {
   const [base, directory] = isOutside ? [dirname(absolute), '.'] : [workspace, beside || '.']
   const { document, diagnostics } = parseDocument({ text: readText(absolute, path), file: path, directory })
   if (document === null) throw new DocumentError(path, diagnostics)
-  const named = readNamed(root, base, filesOf(document))
+  const named = readNamed(root, base, document)
   const digest = workflowDigest(document, named.files)
   return { path, absolute, workspace, document, ...named, digest, warnings: diagnostics }
 }
@@ -96,17 +96,17 @@ function placed({ path, places }: LoadedDocument, finding: Diagnostic): Diagnost
 function readNamed(
   checkout: string,
   base: string,
-  names: string[],
+  document: WorkflowDocument,
 ): Pick<LoadedDocument, 'files' | 'sources' | 'places'> {
-  const files: { [path: string]: string } = {}
   const sources: string[] = []
   const places = new Map<string, string>()
-  for (const name of names) {
-    if (!existsSync(join(base, name))) continue
+  const files = readNamedFiles(document, name => {
+    if (!existsSync(join(base, name))) return null
     const absolute = withinCheckout(checkout, join(base, name), 'workflow')
-    files[name] = readText(absolute, name)
+    const text = readText(absolute, name)
     sources.push(absolute)
     places.set(name, relative(checkout, join(base, name)).split(sep).join('/'))
-  }
+    return text
+  })
   return { files, sources, places }
 }

@@ -13,7 +13,7 @@ import { secretsOf } from './guard.ts'
 /** The plan of a new run, its findings annotated, the secrets that it reads known to the guard. */
 export async function planOf(context: ActionContext, loaded: LoadedDocument, floor: Floor | null): Promise<Plan> {
   const { plan, warnings } = await compilePlan(loaded, context.inputs, floor)
-  learnPlan(context, loaded.path, plan)
+  learnPlan(context, loaded, plan)
   annotate(context, [...loaded.warnings, ...warnings])
   return plan
 }
@@ -34,11 +34,13 @@ export function annotate(
     })
 }
 
-function learnPlan({ guard, environment, progress }: ActionContext, file: string, plan: Plan): void {
+function learnPlan({ guard, environment, progress }: ActionContext, loaded: LoadedDocument, plan: Plan): void {
   guard.learn(secretsOf(plan, environment))
   progress.place(task => {
     const source = plan.tasks[task]?.source
-    return source === undefined ? undefined : { file, ...source }
+    if (source === undefined) return undefined
+    const file = source.file === undefined ? loaded.path : (loaded.places.get(source.file) ?? source.file)
+    return { ...source, file }
   })
 }
 
@@ -57,7 +59,7 @@ export async function resumable<Port extends Ledger>(
   const snapshot = await ledger.snapshot(run)
   if (snapshot === null) return ledger
   const plan = snapshot.plan as unknown as Plan
-  learnPlan(context, loaded.path, plan)
+  learnPlan(context, loaded, plan)
   context.progress.asked(snapshot.pauses.flatMap(pause => pause.items))
   refuseStricter(plan, floor)
   let first: RunSnapshot | null = snapshot

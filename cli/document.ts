@@ -1,9 +1,9 @@
 import { dirname, join, resolve } from 'node:path'
 import {
   compile,
-  filesOf,
   jsonSchemasFor,
   parseDocument,
+  readNamedFiles,
   type WorkflowDocument,
   workflowDigest,
 } from '../policy/document/index.ts'
@@ -40,7 +40,7 @@ export function loadDocument(context: Pick<Context, 'directory' | 'options'>, fi
   const [base, directory] = path === absolute ? [dirname(absolute), '.'] : [workspace, dirname(path)]
   const { document, diagnostics } = parseDocument({ text, file, directory })
   if (document === null) throw new FindingsError(diagnostics)
-  const { files, sources } = readNamed(base, filesOf(document))
+  const { files, sources } = readNamed(base, document)
   const warnings = diagnostics.filter(({ severity }) => severity === 'warning')
   return { path, absolute, workspace, document, files, sources, warnings }
 }
@@ -97,24 +97,24 @@ export function presentDigest(context: Pick<Context, 'directory' | 'options'>, r
 }
 
 /** A named file that is not there is left out: the compiler says so at its place in the document. */
-function readNamed(base: string, names: readonly string[]): Pick<LoadedDocument, 'files' | 'sources'> {
-  const files: { [path: string]: string } = {}
+function readNamed(base: string, document: WorkflowDocument): Pick<LoadedDocument, 'files' | 'sources'> {
   const sources: string[] = []
-  for (const name of names) {
+  const files = readNamedFiles(document, name => {
     let absolute: string
     try {
       absolute = realOf(join(base, name), name)
     } catch {
-      continue
+      return null
     }
     if (below(base, absolute) === null)
       throw new CliError('unreadable_file', `${name} leads out of ${base}`, {
         help: 'name a file below the directory of the document, without links that leave it',
         file: name,
       })
-    files[name] = readText(absolute, name)
+    const text = readText(absolute, name)
     sources.push(absolute)
-  }
+    return text
+  })
   return { files, sources }
 }
 

@@ -1,7 +1,7 @@
 /** Room of the document: schema, parsing, templates, and compilation to the plan (01). Pure and synchronous. */
 export { type CompileOptions, type CompileResult, compile } from './compile/compile.ts'
 export { planDigest } from './compile/digests.ts'
-export { filesOf, workflowDigest } from './compile/files.ts'
+export { readNamedFiles, workflowDigest } from './compile/files.ts'
 export { jsonSchemasFor } from './compile/schemas.ts'
 export { readVars } from './compile/vars.ts'
 export type { Diagnostic, DiagnosticCode } from './diagnostic.ts'

@@ -69,8 +69,8 @@ export interface PlanTask {
   scope?: PlanScope
   /** Routers that have this task, or the one that it was expanded from, among their destinations. */
   routes?: PlanRoute[]
-  /** Where the task stands in the document, for annotations; lines and columns from 1. */
-  source: { line: number; column: number }
+  /** Where the task stands in the document, or in `file` of a pack, for annotations; lines and columns from 1. */
+  source: { line: number; column: number; file?: string }
 }
 
 /**

@@ -247,7 +247,6 @@ describe('what later versions run', () => {
       workflow('providers: {f: {kind: fake}}\nagents: {x: {provider: f, model: m}}\ntasks: [{id: a, uses: "agent:x"}]'),
       'spec.tasks[0].uses',
     ],
-    ['packs', `${workflow(smallest)}  packs: [{name: p, version: "^1", source: {path: p.yaml}}]\n`, 'spec.packs'],
     ['embeddings', `${workflow(smallest)}  memory: {longTerm: {embedding: {}}}\n`, 'spec.memory.longTerm.embedding'],
     [
       'automatic compensation',

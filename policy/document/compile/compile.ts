@@ -8,9 +8,9 @@ import { checkBindings } from '../expand/bindings.ts'
 import { type Expansion, expand } from '../expand/expand.ts'
 import { checkInvocations } from '../expand/invocations.ts'
 import { checkRouters } from '../expand/routes.ts'
+import { withPacks } from '../packs/index.ts'
 import { mergeDiagnostics } from '../parse.ts'
 import type { EffectivePolicy, Plan } from '../plan.ts'
-import { createReporter } from '../reporter.ts'
 import { checkActions, checkInput, checkOutputSchema } from './actions.ts'
 import { budgetsOf } from './budgets.ts'
 import { checkCapture } from './capture.ts'
@@ -33,7 +33,7 @@ export interface CompileOptions {
   document: WorkflowDocument
   /** Given inputs; each must be declared in `spec.inputs` or read by a template. */
   inputs: JsonObject
-  /** Texts of the files that `filesOf` names, by the names it gives. */
+  /** Texts of the files that the document names, as `readNamedFiles` gives them. */
   files: { readonly [path: string]: string }
   /** The effective repository floor, null where none is installed. */
   floor: Floor | null
@@ -57,15 +57,16 @@ export interface CompileResult {
  * TypeError where the document has schemas and `jsonSchemas` is not given.
  */
 export function compile(options: CompileOptions): CompileResult {
-  const { document, floor, inputs, requireInputs = true } = options
+  const { floor, inputs, requireInputs = true } = options
+  const { document, reporter, placeOf, inPacks } = withPacks(options.document, options.files)
   const { spec } = document.workflow
-  const reporter = createReporter(document.tree, document.file)
   const { contents, diagnostics: inFiles } = readVarsFiles(document, options.files, reporter)
   const overrides = options.vars ?? {}
 
   const work: Work = {
     document,
     reporter,
+    placeOf,
     floor,
     jsonSchemas: options.jsonSchemas ?? null,
     inputs: effectiveInputs(spec.inputs, inputs),
@@ -90,7 +91,7 @@ export function compile(options: CompileOptions): CompileResult {
   const policy = meetFloor(work)
 
   const plan = assemble(work, options, policy, expansion)
-  const found = mergeDiagnostics(document.errors, inFiles, reporter.diagnostics())
+  const found = mergeDiagnostics(document.errors, inFiles, inPacks(), reporter.diagnostics())
   return { plan: found.some(({ severity }) => severity === 'error') ? null : plan, diagnostics: found }
 }
 
@@ -147,11 +148,11 @@ function assemble(
     effectivePolicy: effective,
     processes: processesOf(work, tasks, defaultTimeoutSeconds),
     requirements: requirementsOf(tasks, policy.approval),
-    sourceFiles: filesOf(document).sort(),
+    sourceFiles: filesOf(options.document, options.files).sort(),
     budgets: budgetsOf(work, items),
   }
   if (reporter.hasErrors() || document.faulty) return plan
-  plan.workflowDigest = workflowDigest(document, options.files)
+  plan.workflowDigest = workflowDigest(options.document, options.files)
   plan.planDigest = planDigest(plan)
   return plan
 }

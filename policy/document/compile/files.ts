@@ -1,5 +1,7 @@
 import { type Digest, digest, sha256 } from '../../canonical.ts'
 import type { WorkflowDocument } from '../document.ts'
+import { packFiles } from '../packs/load.ts'
+import { inWorkspace } from './in-workspace.ts'
 
 /** A file that the document names, and where it names it. */
 export interface NamedFile {
@@ -11,19 +13,43 @@ export interface NamedFile {
   at: (string | number)[]
 }
 
-/** Workspace-relative files that the document names, each once, in its order: what the caller reads for `compile`. */
-export function filesOf(document: WorkflowDocument): string[] {
+/** Texts of files by their workspace-relative names. */
+export type Files = { readonly [path: string]: string }
+
+/**
+ * Workspace-relative files that the document names, each once, in its order, and those that packs among `files` name:
+ * what `compile` reads.
+ */
+export function filesOf(document: WorkflowDocument, files: Files): string[] {
   const paths = namedFiles(document).flatMap(file => (file.path === null ? [] : [file.path]))
-  return [...new Set(paths)]
+  return [...new Set([...packFiles(document, files), ...paths])]
+}
+
+/** Reads every file that the document names, and those that these name; `read` gives null for one that is not there. */
+export function readNamedFiles(
+  document: WorkflowDocument,
+  read: (path: string) => string | null,
+): { [path: string]: string } {
+  const files: { [path: string]: string } = {}
+  const asked = new Set<string>()
+  for (;;) {
+    const next = filesOf(document, files).filter(path => !asked.has(path))
+    if (next.length === 0) return files
+    for (const path of next) {
+      asked.add(path)
+      const text = read(path)
+      if (text !== null) files[path] = text
+    }
+  }
 }
 
 /**
  * Digest of the document's value and of the files that it names; it does not change with layout, comments or key order.
  * A named file that is not among `files` counts as absent.
  */
-export function workflowDigest(document: WorkflowDocument, files: { readonly [path: string]: string }): Digest {
+export function workflowDigest(document: WorkflowDocument, files: Files): Digest {
   const digests: { [path: string]: Digest } = {}
-  for (const path of filesOf(document)) {
+  for (const path of filesOf(document, files)) {
     if (Object.hasOwn(files, path)) digests[path] = sha256(files[path] ?? '')
   }
   return digest({ document: document.value, files: digests })
@@ -48,13 +74,4 @@ export function namedFiles(document: WorkflowDocument): NamedFile[] {
   for (const [name, { tasks }] of Object.entries(spec.subworkflows))
     addTasks(tasks, ['spec', 'subworkflows', name, 'tasks'])
   return found
-}
-
-/** `name` below `directory`, `/`-separated; null where it is absolute, leads upwards or holds a template. */
-export function inWorkspace(directory: string, name: string): string | null {
-  if (name.startsWith('/') || name.includes('\\') || name.includes('\0') || name.includes('${{')) return null
-  const parts = name.split('/').filter(part => part !== '' && part !== '.')
-  if (parts.length === 0 || parts.includes('..')) return null
-  const base = directory.split('/').filter(part => part !== '' && part !== '.')
-  return [...base, ...parts].join('/')
 }

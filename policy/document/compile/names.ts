@@ -1,4 +1,5 @@
 import { nearest } from '../schema/fields.ts'
+import type { Lost } from '../schema/repair.ts'
 import type { Task } from '../schema/task.ts'
 import type { Path } from '../yaml/tree.ts'
 import { kinds } from './kinds.ts'
@@ -25,10 +26,9 @@ export function resolveUses(work: Pick<Work, 'document' | 'reporter'>, task: Tas
   }
 
   const part = uses[kind]
-  const { [part]: definitions, packs } = document.workflow.spec
+  const { [part]: definitions } = document.workflow.spec
   if (!Object.hasOwn(definitions, name)) {
-    const fromPack = packs.some(pack => name.startsWith(`${pack.name}.`))
-    if (!document.lost.has(`${part}.${name}`) && !document.lost.has(part) && !fromPack) {
+    if (!document.lost.has(`${part}.${name}`) && !document.lost.has(part) && !isOfLostPack(document.lost, name)) {
       const close = nearest(name, Object.keys(definitions))
       const help = close === null ? `define it in spec.${part}` : `did you mean \`${kind}:${close}\`?`
       reporter.report(path, { code: 'missing_reference', message: `spec.${part} has no \`${name}\``, help })
@@ -38,4 +38,12 @@ export function resolveUses(work: Pick<Work, 'document' | 'reporter'>, task: Tas
   if (kind !== 'action') return null
   const definition = document.workflow.spec.actions[name]
   return definition === undefined ? null : { name, definition, kind: kinds[definition.kind] }
+}
+
+/** Whether a name is of a pack that gives nothing: why was reported where the pack is named. */
+function isOfLostPack(lost: Lost, name: string): boolean {
+  if (lost.has('packs')) return name.includes('.')
+  for (let dot = name.indexOf('.'); dot >= 0; dot = name.indexOf('.', dot + 1))
+    if (lost.has(`packs.${name.slice(0, dot)}`)) return true
+  return false
 }

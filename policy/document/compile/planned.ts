@@ -1,6 +1,7 @@
 import type { Placed } from '../expand/placed.ts'
 import type { PlanAction, PlanTask } from '../plan.ts'
-import { type Place, placesOfItems } from '../yaml/places.ts'
+import { placesOfItems } from '../yaml/places.ts'
+import type { Path } from '../yaml/tree.ts'
 import { actionPlanner, inputOf } from './actions.ts'
 import { boundedBy } from './floor-limits.ts'
 import { type Graph, indexed } from './graph.ts'
@@ -105,17 +106,20 @@ function timeouts(work: Work, defaultTimeoutSeconds: number): (compiled: Compile
   }
 }
 
-function sources(work: Work): (compiled: CompiledTask) => Place {
-  const { tree } = work.document
-  const main = placesOfItems(tree, ['spec', 'tasks'])
-  const others = new Map<string, Place[]>()
+function sources(work: Work): (compiled: CompiledTask) => PlanTask['source'] {
+  const known = new Map<string, PlanTask['source'][]>()
+  const placesOf = (list: Path): PlanTask['source'][] => {
+    const { tree, path, file } = work.placeOf(list)
+    const places = placesOfItems(tree, path)
+    return file === null ? places : places.map(place => ({ ...place, file }))
+  }
   return ({ path, index }) => {
-    if (path[1] === 'tasks') return main[index] ?? { line: 1, column: 1 }
-    const name = String(path[2])
-    let places = others.get(name)
+    const list = path.slice(0, -1)
+    const key = list.length === 2 ? '' : String(list[2])
+    let places = known.get(key)
     if (places === undefined) {
-      places = placesOfItems(tree, path.slice(0, -1))
-      others.set(name, places)
+      places = placesOf(list)
+      known.set(key, places)
     }
     return places[index] ?? { line: 1, column: 1 }
   }

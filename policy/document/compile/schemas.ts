@@ -6,14 +6,15 @@ import { holdsAnyTemplate } from '../template/template.ts'
 import type { Path } from '../yaml/tree.ts'
 import type { Work } from './work.ts'
 
-/** What `compile` needs to check the document's schemas, loaded only where there is one; else null. */
+/** What `compile` needs to check the schemas of the document and its packs, loaded only where there may be one; else null. */
 export async function jsonSchemasFor(document: WorkflowDocument): Promise<JsonSchemas | null> {
   return hasSchemas(document) ? loadJsonSchemas() : null
 }
 
 function hasSchemas({ workflow }: WorkflowDocument): boolean {
-  const { actions, subworkflows, tasks } = workflow.spec
+  const { actions, subworkflows, tasks, packs } = workflow.spec
   return (
+    packs.length > 0 ||
     Object.keys(subworkflows).length > 0 ||
     tasks.some(({ outputSchema }) => outputSchema !== undefined) ||
     Object.values(actions).some(action => action.inputSchema !== undefined || action.outputSchema !== undefined)

@@ -21,7 +21,6 @@ export function reportUnsupported(work: Work): void {
     })
   }
 
-  if (spec.packs.length > 0) report(['spec', 'packs'], 'packs')
   if (spec.memory.longTerm?.embedding !== undefined) report(['spec', 'memory', 'longTerm', 'embedding'], 'embeddings')
   if (spec.compensation.onFailure === 'automatic')
     report(['spec', 'compensation', 'onFailure'], 'automatic compensation')

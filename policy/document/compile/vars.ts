@@ -7,7 +7,8 @@ import { placeAt } from '../yaml/places.ts'
 import { readYaml } from '../yaml/read.ts'
 import { bareTree, type Path, type YamlFault } from '../yaml/tree.ts'
 import { toValue } from '../yaml/value.ts'
-import { inWorkspace, namedFiles } from './files.ts'
+import { namedFiles } from './files.ts'
+import { inWorkspace } from './in-workspace.ts'
 
 /** At most so many mentions of files in one document, and so many characters in all of them together. */
 const fileMentions = 256

@@ -2,6 +2,7 @@ import type { Floor } from '../../decision/floor.ts'
 import type { JsonObject } from '../../json.ts'
 import type { JsonSchemas } from '../../json-schema/types.ts'
 import type { WorkflowDocument } from '../document.ts'
+import type { WithPacks } from '../packs/index.ts'
 import type { Reporter } from '../reporter.ts'
 import type { Action } from '../schema/action.ts'
 import type { Task } from '../schema/task.ts'
@@ -11,8 +12,11 @@ import type { Kind } from './kinds.ts'
 
 /** What the steps of one compilation share. */
 export interface Work {
+  /** With the definitions of its packs. */
   document: WorkflowDocument
   reporter: Reporter
+  /** Where a path of the document really stands; file is null for the document itself. */
+  placeOf: WithPacks['placeOf']
   floor: Floor | null
   /** null where the document needs none. */
   jsonSchemas: JsonSchemas | null

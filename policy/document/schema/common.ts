@@ -54,3 +54,9 @@ export const retry = z
 
 /** A path relative to the document's directory that stays inside the workspace. */
 export const relativePath = z.string().min(1).max(1024)
+
+/** SHA-256 of a file's bytes. */
+export const integrity = z
+  .string()
+  .regex(/^sha256:[0-9a-f]{64}$/, '`sha256:` and 64 lower-case hex digits')
+  .describe("SHA-256 of the file's bytes, checked before anything of it is read: `sha256:` and 64 hex digits")

@@ -3,8 +3,8 @@ import type { Path } from '../yaml/tree.ts'
 import { workflowSchema } from './workflow.ts'
 
 /** Names of the fields that an object at this path may have; empty where any key may stand. */
-export function fieldsAt(path: Path): string[] {
-  let schema: z.core.$ZodType = unwrap(workflowSchema)
+export function fieldsAt(path: Path, root: z.core.$ZodType = workflowSchema): string[] {
+  let schema: z.core.$ZodType = unwrap(root)
   for (const step of path) {
     const next = below(schema, step)
     if (next === null) return []

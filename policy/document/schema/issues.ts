@@ -25,10 +25,16 @@ export function valueAt(root: Json, path: Path): Json | undefined {
   return value
 }
 
-/** Reports one fault of the schema, in our words and with what to write instead. */
-export function reportIssue(reporter: Reporter, tree: YamlTree, root: Json, issue: Issue): void {
+/** Reports one fault of the schema, a document's unless said otherwise, in our words and with what to write instead. */
+export function reportIssue(
+  reporter: Reporter,
+  tree: YamlTree,
+  root: Json,
+  issue: Issue,
+  schema?: z.core.$ZodType,
+): void {
   const path = pathOf(issue)
-  if (issue.code === 'unrecognized_keys') reportUnknown(reporter, path, issue.keys)
+  if (issue.code === 'unrecognized_keys') reportUnknown(reporter, path, issue.keys, fieldsAt(path, schema))
   else if (issue.code === 'invalid_union') reportUnion(reporter, tree, root, path, issue)
   else {
     const code = isInSecretReference(path) ? 'invalid_secret_reference' : 'schema_violation'
@@ -36,8 +42,7 @@ export function reportIssue(reporter: Reporter, tree: YamlTree, root: Json, issu
   }
 }
 
-function reportUnknown(reporter: Reporter, path: Path, keys: readonly string[]): void {
-  const known = fieldsAt(path)
+function reportUnknown(reporter: Reporter, path: Path, keys: readonly string[], known: readonly string[]): void {
   // The rest would not be reported anyway.
   for (const key of keys.slice(0, documentLimits.faults)) {
     const close = nearest(key, known)

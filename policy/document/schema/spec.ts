@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { policySchema } from '../../decision/schema.ts'
 import { actionSchema } from './action.ts'
 import { agentSchema, providerSchema, toolSchema } from './agent.ts'
-import { jsonObject, name, relativePath, secretReference, timeoutSeconds } from './common.ts'
+import { integrity, jsonObject, name, relativePath, secretReference, timeoutSeconds } from './common.ts'
 import { subworkflowSchema, taskSchema } from './task.ts'
 
 /** Items that most documents have none of are lazy: their schemas are made when the first one is met. */
@@ -48,10 +48,7 @@ const pack = z.lazy(() =>
     name,
     version: z.string().min(1).describe('a version range'),
     source: z.strictObject({ path: relativePath }),
-    integrity: z
-      .string()
-      .regex(/^sha256:[0-9a-f]{64}$/, '`sha256:` and 64 lower-case hex digits')
-      .optional(),
+    integrity: integrity.optional(),
   }),
 )
 
