@@ -125,6 +125,21 @@ describe('the client', () => {
     expect(await client.user('alice')).toMatchObject({ ok: true })
   })
 
+  test('spent GraphQL points, told with status 200, silence every call until the reset', async () => {
+    const client = open()
+    const installation = github.installations.of(repository)
+    if (installation === null) throw new Error('not installed')
+    github.limits.spend({ installation: installation.id }, 'graphql')
+    const { nodeId } = github.openIssue(repository, github.users.ensure('owner'), { title: 'Asked' })
+    const limited = await client.lastEditedAt([nodeId])
+    expect(limited).toMatchObject({ ok: false, code: 'rate_limited', retryAt: expect.any(String) })
+    const calls = github.requests.count()
+    expect(await client.user('alice')).toMatchObject({ ok: false, code: 'rate_limited' })
+    expect(github.requests.count()).toBe(calls)
+    clock.advance(3_601)
+    expect(await client.lastEditedAt([nodeId])).toMatchObject({ ok: true })
+  })
+
   test('writes stay under 80 a minute', async () => {
     const client = open()
     const issue = github.openIssue(repository, github.users.ensure('owner'), { title: 'Busy' })

@@ -103,11 +103,6 @@ test('the App’s GraphQL points are spent while a decision is judged: it counts
   play.say(issue, 'bob', '/approve')
   await github().until(() => asked() > before)
   await github().deliveries.idle()
-  // It keeps quiet until then, whatever comes in.
-  const calls = github().requests.count()
-  play.say(issue, 'carol', '/status')
-  await github().deliveries.idle()
-  expect(github().requests.count()).toBe(calls)
   expect([issue.state, play.handle.run.attempts.length]).toEqual(['open', 1])
   await later(3_605_000)
   await github().until(() => play.handle.run.attempts.length === 2, 60_000)
