@@ -14,7 +14,7 @@ const longest = 200
 
 /** Whether a text is one exact version, `1.2.0`. */
 export function isVersion(text: string): boolean {
-  if (!/^\d/.test(text) || text.length > longest) return false
+  if (!/^\d\S*$/.test(text) || text.length > longest) return false
   try {
     return new SemVer(text).raw === text
   } catch {
