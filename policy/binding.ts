@@ -3,7 +3,7 @@ import type { JsonObject } from './json.ts'
 
 /**
  * The host facts that an approval is bound to, each under its own name, so that a change can be told by name: `executable`, `interpreter`, `cwd`, `argv_files`, `environment`,
- * `image`, `replaced_file`, `host_floor`. Values are digests or small records of digests.
+ * `image`, `replaced_file`, `replaced_value`, `host_floor`. Values are digests or small records of digests.
  */
 export type Binding = JsonObject
 

@@ -25,5 +25,10 @@ export function shownIsolation(isolation: Isolation): string {
   return isolation === 'process' ? 'process, not a sandbox' : isolation
 }
 
+/** Whether an action works on the long-term memory, which the ledger keeps: nothing beyond the ledger is reached. */
+export function isLongTermMemory(operation: string): boolean {
+  return operation.startsWith('builtin.long_term_memory.')
+}
+
 export const predictabilities = ['full', 'partial', 'none'] as const
 export type Predictability = (typeof predictabilities)[number]

@@ -1,3 +1,4 @@
+import { isLongTermMemory } from '../policy/effect.ts'
 import { commit, type RunContext } from './context.ts'
 import { errorOf } from './drafts.ts'
 import { gather } from './gather.ts'
@@ -44,10 +45,10 @@ function isDue({ carry, committedAt }: RunContext): boolean {
   return carry.length >= maxShared || performance.now() - committedAt > shareMilliseconds
 }
 
-/** No outside effect: nothing happens but in agentctl's own state. */
+/** No outside effect: nothing happens but in agentctl's own state, the long-term memory included. */
 function isInside({ asked }: Slot): boolean {
-  const { effectClass } = asked.task.action
-  return effectClass === 'pure' || effectClass === 'internal_state'
+  const { effectClass, kind } = asked.task.action
+  return effectClass === 'pure' || effectClass === 'internal_state' || isLongTermMemory(kind)
 }
 
 async function closeSlot(context: RunContext, slot: Slot, end: SlotEnd): Promise<Draft[]> {

@@ -68,7 +68,13 @@ export async function finishDraft(
     error: errorOf(context, result),
     artifacts,
     ...(result.enforcement !== undefined && { enforcement: redactor.json(result.enforcement) as JsonObject }),
+    ...(result.kind === 'succeeded' &&
+      result.longTerm !== undefined && { longTerm: await keptOf(context, result.longTerm) }),
   }
+}
+
+async function keptOf(context: RunContext, { value, ...place }: NonNullable<EffectResult['longTerm']>) {
+  return { ...place, value: await context.journal.payload(value) }
 }
 
 async function keepArtifact(context: RunContext, { path, mode, before, bytes }: ProducedArtifact) {

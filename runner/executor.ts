@@ -34,6 +34,8 @@ export type EffectResult = (
 ) & {
   /** What held it while it ran, recorded with the effect; absent where nothing had to. */
   enforcement?: JsonObject
+  /** With a success: what it leaves in the long-term memory, redacted; written in the transaction that records it. */
+  longTerm?: { namespace: string; key: string; value: Json; retentionDays: number | null }
 }
 
 /**

@@ -75,9 +75,14 @@ function withinBudgets(context: RunContext, slots: readonly Slot[], id: string, 
   return { ...refusal, condition: proposal.condition }
 }
 
-/** Two writes of one file never share a batch: the second one's decision is about the first one's result. */
+/** Two writes of one file or value never share a batch: the second one's decision is about the first one's result. */
 function samePlace(left: AskedEffect, right: AskedEffect): boolean {
-  const place = (asked: AskedEffect) =>
-    asked.facts.kind === 'write' && asked.facts.path.known ? asked.facts.path.absolute : null
-  return place(left) !== null && place(left) === place(right)
+  const place = writtenPlace(left)
+  return place !== null && place === writtenPlace(right)
+}
+
+function writtenPlace({ facts, task }: AskedEffect): string | null {
+  if (facts.kind === 'write') return facts.path.known ? facts.path.absolute : null
+  if (facts.kind !== 'ledger' || task.action.effectClass === 'observe') return null
+  return `long-term memory ${JSON.stringify([facts.ledger.namespace, facts.ledger.key])}`
 }

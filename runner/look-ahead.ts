@@ -1,6 +1,7 @@
 import path from 'node:path'
 import type { Facts } from '../policy/decision/facts.ts'
 import { resolveValue, scopeOfTask } from '../policy/document/index.ts'
+import { isLongTermMemory } from '../policy/effect.ts'
 import type { JsonObject } from '../policy/json.ts'
 import type { RunContext } from './context.ts'
 import { closeWritePlace, writeFact } from './facts/write-fact.ts'
@@ -84,7 +85,8 @@ function filesOf({ host }: RunContext, facts: Facts): string[] {
 /** A process may touch anything, a write its own file, or anything while that is not known. */
 function mayTouch(context: RunContext, id: string, files: readonly string[]): boolean {
   if (files.length === 0) return false
-  const { effectClass } = context.state.task(id).action
+  const { effectClass, kind } = context.state.task(id).action
+  if (isLongTermMemory(kind)) return false
   if (effectClass === 'pure' || effectClass === 'observe' || effectClass === 'internal_state') return false
   if (effectClass !== 'workspace_mutate') return true
   const target = targetOf(context, id)

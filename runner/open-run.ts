@@ -1,9 +1,11 @@
 import { floorDigest, policyOrigins, policyValues, underHostFloor } from '../policy/decision/index.ts'
 import type { EffectivePolicy, Plan } from '../policy/document/plan.ts'
-import type { RunContext } from './context.ts'
+import { type LongTermValues, longTermStore, openLongTerm } from './builtin/long-term-store.ts'
+import { commit, type RunContext } from './context.ts'
 import { createExecutors } from './executors.ts'
 import { type HostPorts, openHost } from './host.ts'
 import { Journal } from './journal.ts'
+import { patiently } from './patience.ts'
 import { defaultTimings, type ProgressEvent, type RunnerPorts } from './run.ts'
 import { RunState } from './state.ts'
 
@@ -19,17 +21,22 @@ export interface OpenedRun {
 export function openRun(ports: RunnerPorts, opened: OpenedRun): RunContext {
   const cancelled = new AbortController()
   const stop = AbortSignal.any([ports.signal, cancelled.signal])
-  const bound = bind(ports, opened.plan, ports.report)
+  const timings = ports.timings ?? defaultTimings
+  const longTerm = openLongTerm(ports.ledger, opened.plan, {
+    flush: () => commit(context, []),
+    patiently: call => patiently(timings, stop, call),
+  })
+  const bound = bind(ports, opened.plan, ports.report, longTerm)
   const journal = new Journal({
     ledger: ports.ledger,
     ids: ports.ids,
     run: opened.run,
     epoch: opened.epoch,
-    timings: ports.timings ?? defaultTimings,
+    timings,
     stop,
     onCancel: () => cancelled.abort(new Error('cancelled through the ledger')),
   })
-  return {
+  const context: RunContext = {
     ...bound,
     ports,
     run: opened.run,
@@ -45,6 +52,7 @@ export function openRun(ports: RunnerPorts, opened: OpenedRun): RunContext {
     beganAt: performance.now(),
     messages: [],
   }
+  return context
 }
 
 /** The plan on this host: policy under the host's floor, executors, secrets. */
@@ -52,6 +60,7 @@ export function bind(
   ports: HostPorts & Pick<RunnerPorts, 'hostFloor'>,
   plan: Plan,
   report: (event: ProgressEvent) => void,
+  longTerm: LongTermValues | null = null,
 ): Pick<RunContext, 'policy' | 'origins' | 'hostFloorDigest' | 'host' | 'executors'> {
   const floor = ports.hostFloor ?? null
   const effective = strongEnough(underHostFloor(plan.effectivePolicy, floor).policy, floor?.minimumIsolation)
@@ -62,7 +71,7 @@ export function bind(
     origins: policyOrigins(effective),
     hostFloorDigest: floor === null ? null : floorDigest(floor),
     host,
-    executors: createExecutors(host),
+    executors: createExecutors(host, longTermStore(plan, longTerm)),
   }
 }
 

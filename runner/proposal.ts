@@ -1,3 +1,4 @@
+import { LedgerError } from '../ledger/port.ts'
 import type { ExpectedEffect } from '../policy/approval/record.ts'
 import { type Binding, bindingDigest, changedFacts, effectId } from '../policy/binding.ts'
 import { type Digest, digest } from '../policy/canonical.ts'
@@ -99,6 +100,7 @@ export async function propose(context: Proposer, id: string, view: View): Promis
       outputBytesLeft: outputBytesLeft(context),
     })
   } catch (error) {
+    if (error instanceof LedgerError) throw error
     const code = error instanceof ExecutorError ? error.code : 'internal_error'
     return {
       kind: 'failed',

@@ -11,6 +11,13 @@ export type Facts =
   | { kind: 'write'; path: WriteFact }
   | { kind: 'process'; process: ProcessFact }
   | { kind: 'network'; network: NetworkFact }
+  | { kind: 'ledger'; ledger: LedgerFact }
+
+/** A place in the long-term memory: the plan's namespace, and the key, null for a search. */
+export interface LedgerFact {
+  namespace: string
+  key: string | null
+}
 
 /** A fact that could not be established, and what stood in the way. */
 export interface Unknown {

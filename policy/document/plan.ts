@@ -35,6 +35,14 @@ export interface Plan {
   /** Workspace-relative files that the plan was made from besides the document (packs, varsFiles): never writable. */
   sourceFiles: string[]
   budgets: { [name: string]: number }
+  /** The part of the long-term memory that its tasks work on; absent where none does. */
+  longTerm?: PlanLongTerm
+}
+
+export interface PlanLongTerm {
+  namespace: string
+  /** How long what is written is kept; null = for good. */
+  retentionDays: number | null
 }
 
 /** Each field of the policy with where its value came from. */

@@ -254,7 +254,6 @@ describe('what later versions run', () => {
       'spec.compensation.onFailure',
     ],
     ['applying diffs', action('{kind: builtin.apply_diff}'), 'spec.actions.x.kind'],
-    ['long-term memory', action('{kind: builtin.long_term_memory.search}'), 'spec.actions.x.kind'],
     ['MCP', action('{kind: mcp.call}'), 'spec.actions.x.kind'],
     ['A2A', action('{kind: a2a.delegate}'), 'spec.actions.x.kind'],
     [

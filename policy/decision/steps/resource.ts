@@ -1,5 +1,7 @@
+import { isLongTermMemory } from '../../effect.ts'
 import type { Facts } from '../facts.ts'
 import { type Answer, allow, deny, type Question } from '../question.ts'
+import { ledgerResource } from './ledger-resource.ts'
 import { networkResource } from './network-resource.ts'
 import { readResource, writeResource } from './path-resource.ts'
 import { processResource } from './process-resource.ts'
@@ -34,6 +36,7 @@ export function resource(question: Question): Answer {
   if (facts.kind === 'write') return writeResource(question, facts.path)
   if (facts.kind === 'process') return processResource(question, facts.process)
   if (facts.kind === 'network') return networkResource(question, facts.network)
+  if (facts.kind === 'ledger') return ledgerResource(facts.ledger)
   return allow('resource', 'no_resource', effect.operation, 'runtime')
 }
 
@@ -42,6 +45,7 @@ const readers: ReadonlySet<string> = new Set(['builtin.read', 'builtin.workspace
 /** Kind of facts without which an effect cannot be judged; null where no kind of facts would be enough. */
 function neededFacts(question: Question): Facts['kind'] | null {
   const { effectClass, operation, tool } = question.effect
+  if (isLongTermMemory(operation)) return 'ledger'
   switch (effectClass) {
     case 'pure':
     case 'internal_state':

@@ -113,8 +113,8 @@ export function checkInput(work: Work, task: CompiledTask, action: UsedAction): 
         on: 'key',
       })
     } else if (!fits(field, value)) {
-      const wanted = field === 'that' ? 'true, false or a condition' : 'a text'
-      const help = field !== 'that' && typeof value !== 'object' ? `write "${String(value)}"` : ''
+      const wanted = wantedOf[field] ?? 'a text'
+      const help = wantedOf[field] === undefined && typeof value !== 'object' ? `write "${String(value)}"` : ''
       work.reporter.report([...place, field], {
         code: 'schema_violation',
         message: `\`${field}\` of ${kind} must be ${wanted}`,
@@ -136,8 +136,15 @@ export function checkOutputSchema(work: Work, { path, task }: CompiledTask): voi
   if (task.outputSchema !== undefined) checkSchema(work, [...path, 'outputSchema'], task.outputSchema)
 }
 
+/** Fields of an input that are no text. */
+const wantedOf: { readonly [field: string]: string } = {
+  that: 'true, false or a condition',
+  limit: 'a whole number from 1 to 100',
+}
+
 function fits(field: string, value: Json): boolean {
   if (field === 'value' || (typeof value === 'string' && holdsTemplate(value))) return true
+  if (field === 'limit') return typeof value === 'number' && Number.isInteger(value) && value >= 1 && value <= 100
   return field === 'that' ? typeof value === 'boolean' : typeof value === 'string'
 }
 

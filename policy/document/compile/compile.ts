@@ -18,6 +18,7 @@ import { planDigest } from './digests.ts'
 import { filesOf, workflowDigest } from './files.ts'
 import { boundedBy } from './floor-limits.ts'
 import { checkGivenInputs, effectiveInputs } from './inputs.ts'
+import { longTermOf } from './long-term.ts'
 import { checkMemoryWrites } from './memory-writes.ts'
 import { planTasks } from './planned.ts'
 import { checkReferences } from './references.ts'
@@ -150,6 +151,7 @@ function assemble(
     requirements: requirementsOf(tasks, policy.approval),
     sourceFiles: filesOf(options.document, options.files).sort(),
     budgets: budgetsOf(work, items),
+    ...longTermOf(work, tasks),
   }
   if (reporter.hasErrors() || document.faulty) return plan
   plan.workflowDigest = workflowDigest(options.document, options.files)

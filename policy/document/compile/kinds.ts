@@ -63,24 +63,29 @@ export const kinds: { readonly [Name in ActionKind]: Kind } = {
   'extension.process': { tool: 'process.exec', ...process, input: null },
   'builtin.memory.read': { tool: 'memory.read', ...memory, input: { required: ['key'], optional: [] } },
   'builtin.memory.write': { tool: 'memory.write', ...memory, input: { required: ['key', 'value'], optional: [] } },
-  'builtin.long_term_memory.read': { tool: 'long_term_memory.read', effectClass: 'observe', ...longTerm, input: null },
+  'builtin.long_term_memory.read': {
+    tool: 'long_term_memory.read',
+    effectClass: 'observe',
+    ...longTerm,
+    input: { required: ['key'], optional: [] },
+  },
   'builtin.long_term_memory.search': {
     tool: 'long_term_memory.search',
     effectClass: 'observe',
     ...longTerm,
-    input: null,
+    input: { required: ['query'], optional: ['limit'] },
   },
   'builtin.long_term_memory.write': {
     tool: 'long_term_memory.write',
     effectClass: 'external_mutate',
     ...longTerm,
-    input: null,
+    input: { required: ['key', 'value'], optional: [] },
   },
   'builtin.long_term_memory.promote': {
     tool: 'long_term_memory.promote',
     effectClass: 'internal_state',
     ...longTerm,
-    input: null,
+    input: { required: ['key'], optional: [] },
   },
   'mcp.call': {
     tool: 'mcp.call',
@@ -105,10 +110,6 @@ export const kinds: { readonly [Name in ActionKind]: Kind } = {
 /** Kinds that this version parses and cannot run, with the name of what is missing. */
 export const unsupportedKinds: { readonly [Name in ActionKind]?: string } = {
   'builtin.apply_diff': 'applying diffs',
-  'builtin.long_term_memory.read': 'long-term memory',
-  'builtin.long_term_memory.search': 'long-term memory',
-  'builtin.long_term_memory.write': 'long-term memory',
-  'builtin.long_term_memory.promote': 'long-term memory',
   'mcp.call': 'MCP',
   'a2a.delegate': 'A2A',
 }
