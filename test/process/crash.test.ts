@@ -6,7 +6,6 @@ import {
   existsSync,
   mkdirSync,
   openSync,
-  readdirSync,
   readFileSync,
   writeFileSync,
 } from 'node:fs'
@@ -17,37 +16,11 @@ import { openCgroupHome, removeHome } from '../../runner/process/containment/cgr
 import { reapLeftovers } from '../../runner/process/containment/leftovers.ts'
 import { ownIdentity, seeProcess } from '../../runner/process/containment/proc.ts'
 import { signalSeen } from '../../runner/process/containment/signal.ts'
+import { agentctl, apart, entries, kill, killAtRandom, program, reap } from './agentctl.ts'
 import type { Orders } from './program.ts'
 import { kinds, openRoom, type Room, sh, stateOf, tagged, until } from './support.ts'
 
 // This process arms nothing itself: orphans of an agentctl that is killed must not come to it.
-
-const program = path.join(import.meta.dirname, 'program.ts')
-
-function agentctl(room: Room, scripts: { [effect: string]: string }): ChildProcess {
-  const orders: Orders = {
-    directory: room.directory,
-    tag: room.tag,
-    options: room.options,
-    processes: Object.entries(scripts).map(([effect, script]) => ({ ...sh(script), effect })),
-  }
-  return spawn(process.execPath, [program, JSON.stringify(orders)], { stdio: ['ignore', 'ignore', 'inherit'] })
-}
-
-async function kill(child: ChildProcess): Promise<void> {
-  child.kill('SIGKILL')
-  if (child.exitCode === null && child.signalCode === null) await once(child, 'exit')
-}
-
-const reap = (room: Room) => reapLeftovers({ registry: room.options.registry ?? [] })
-const entries = (room: Room) => {
-  const [place = ''] = room.options.registry ?? []
-  return existsSync(place) ? readdirSync(place) : []
-}
-
-/** A line of a shell script: something that left the group and stays, with its pid in a file. */
-const apart = (file: string) =>
-  `setsid sh -c 'echo $$ > ${file}.new; mv ${file}.new ${file}; exec sleep 60' < /dev/null > /dev/null 2>&1 &`
 
 describe.each(kinds)('agentctl killed by SIGKILL, %s', kind => {
   let room: Room
@@ -166,6 +139,10 @@ describe.each(kinds)('agentctl killed by SIGKILL, %s', kind => {
     expect(await reapLeftovers({ registry: inner.options.registry ?? [] })).toMatchObject({ killed: [], owners: 1 })
     inner.remove()
   })
+})
+
+test.each(kinds)('%s: killed at a random moment, nothing is left', async kind => {
+  for (let round = 0; round < 3; round += 1) expect(await killAtRandom(kind)).toEqual({ left: [], entries: [] })
 })
 
 describe('what a registry says is not believed further than it can be proven', () => {

@@ -134,7 +134,7 @@ export function removeHome(directory: string): boolean {
   return true
 }
 
-/** Removes an empty cgroup with the empty ones below it; false where something is left in it. */
+/** Removes an empty cgroup with the empty ones below it, which proves it empty; false where something is left in it. */
 export function removeCgroup(dir: string): boolean {
   try {
     rmdirSync(dir)

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Containment } from '../../executor.ts'
 import type { Native } from '../../native/native.ts'
 import type { Held } from './armed-host.ts'
-import { isPopulated, killCgroup, membersOf } from './cgroup.ts'
+import { isPopulated, killCgroup, membersOf, removeCgroup } from './cgroup.ts'
 import { cleanPasses, killInPasses, killPass } from './passes.ts'
 import { heldFile, type Seen, seeAll, seeProcess, withDescendants } from './proc.ts'
 import type { Marker } from './registry.ts'
@@ -30,7 +30,8 @@ export class Hold implements Held {
   readonly cgroup: { dir: string; place: string; stuck: string | null } | null
   /** False from the moment at which its end began: what is an orphan then belongs to it or to nobody. */
   running = true
-  #isCgroupEmpty = false
+  /** Its cgroup is gone, which proves it empty. */
+  #isCgroupGone = false
 
   constructor(ports: HoldPorts, child: ChildProcess, marker: Marker | null, cgroup: Hold['cgroup']) {
     this.#ports = ports
@@ -56,11 +57,11 @@ export class Hold implements Held {
     this.running = false
     const deadline = performance.now() + budgetMilliseconds
     await this.#endCgroup(deadline)
-    // Past an empty cgroup there is only who left it, which one look at agentctl's own children tells.
-    const needed = this.#isCgroupEmpty ? 1 : cleanPasses
+    // Past its cgroup there is only who left it, which one look at agentctl's own children tells.
+    const needed = this.#isCgroupGone ? 1 : cleanPasses
     const find = () => this.#members()
     const { left } = await killInPasses(this.#ports.native, find, Math.max(0, deadline - performance.now()), needed)
-    this.#ports.release(this)
+    this.#release()
     const absent = [...this.#ports.absent]
     const stuck = this.cgroup?.stuck ?? null
     if (stuck !== null) absent.push({ guarantee: 'cgroup', reason: stuck })
@@ -76,17 +77,22 @@ export class Hold implements Held {
     this.running = false
     if (this.cgroup !== null) killCgroup(this.cgroup.dir)
     killPass(this.#ports.native, () => this.#members())
+    this.#release()
+  }
+
+  #release(): void {
+    if (this.cgroup !== null && !this.#isCgroupGone) removeCgroup(this.cgroup.dir)
     this.#ports.release(this)
   }
 
   async #endCgroup(deadline: number): Promise<void> {
     if (this.cgroup === null) return
     const { dir } = this.cgroup
-    for (let pause = 1; isPopulated(dir); pause = Math.min(pause * 2, 20)) {
+    for (let pause = 1; !removeCgroup(dir); pause = Math.min(pause * 2, 20)) {
       if (!killCgroup(dir) || performance.now() > deadline) return
       await sleep(pause)
     }
-    this.#isCgroupEmpty = true
+    this.#isCgroupGone = true
   }
 
   /** The main process's pid is its own until Node has waited for it. */
@@ -113,9 +119,7 @@ export class Hold implements Held {
 
   #roots(): Seen[] {
     const inside =
-      this.cgroup === null || this.#isCgroupEmpty
-        ? []
-        : membersOf(this.cgroup.dir).flatMap(pid => seeProcess(pid) ?? [])
+      this.cgroup === null || this.#isCgroupGone ? [] : membersOf(this.cgroup.dir).flatMap(pid => seeProcess(pid) ?? [])
     const main = this.#isUnwaited && this.child.pid !== undefined ? (seeProcess(this.child.pid) ?? []) : []
     const found = [...inside, ...this.#ports.orphansOf(this)].concat(main)
     // Orphans of a process that adopts none are found by what they inherited alone.

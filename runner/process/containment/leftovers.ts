@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
+import { readdirSync, readFileSync, realpathSync, rmSync, statSync } from 'node:fs'
 import path from 'node:path'
 import { z } from 'zod'
 import { loadNative } from '../../native/linux.ts'
@@ -75,9 +75,10 @@ function deadEntries(places: readonly string[]): DeadEntry[] {
         return []
       }
       if (owner.pidNamespace !== pidNamespace() || !isOver(owner)) return []
+      const canonical = realpathSync.native(directory)
       const markers = namesIn(directory, false).flatMap(file => {
         const named = readMarkerName(file)
-        return named === null ? [] : { path: path.join(directory, file), ...named }
+        return named === null ? [] : { path: path.join(canonical, file), ...named }
       })
       return [{ directory, owner, markers }]
     }),

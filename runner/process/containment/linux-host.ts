@@ -6,7 +6,7 @@ import type { Containment, Guarantee } from '../../executor.ts'
 import { loadNative } from '../../native/linux.ts'
 import type { Native } from '../../native/native.ts'
 import { type ArmedHost, type ArmOptions, StartRefused } from './armed-host.ts'
-import { bornIn, type CgroupHome, openCgroupHome, removeCgroup, removeHome } from './cgroup.ts'
+import { bornIn, type CgroupHome, openCgroupHome, removeHome } from './cgroup.ts'
 import { inheritableDescriptors } from './descriptors.ts'
 import { Hold } from './hold.ts'
 import { orphans, watchChildren } from './own-children.ts'
@@ -104,7 +104,6 @@ export class LinuxHost implements ArmedHost {
 
   #release(hold: Hold): void {
     this.#holds.delete(hold)
-    if (hold.cgroup !== null) removeCgroup(hold.cgroup.dir)
     if (hold.marker !== null) closeMarker(hold.marker)
     if (this.#holds.size > 0 || this.#reaper === null) return
     clearInterval(this.#reaper)

@@ -7,7 +7,7 @@ const guarantees: Guarantee[] = ['non_dumpable', 'subreaper', 'closed_descriptor
 
 /** macOS and Windows: the process group and who descends from it, best-effort. Unproven on the machines of this project. */
 export function otherHost(): ArmedHost {
-  const absent = guarantees.map(guarantee => ({ guarantee, reason: `agentctl has it on Linux only` }))
+  const absent = guarantees.map(guarantee => ({ guarantee, reason: 'agentctl has it on Linux only' }))
   const held = new Set<Held & { endNow(): void }>()
   const close = () => {
     process.off('exit', close)
@@ -44,7 +44,8 @@ interface Tree {
 }
 
 /** The group by its number, then who left it but still descends from the main process, as `ps` tells. */
-function posixTree({ pid }: ChildProcess): Tree {
+function posixTree(child: ChildProcess): Tree {
+  const { pid } = child
   const toGroup = (signal: NodeJS.Signals | 0): boolean => {
     try {
       return pid !== undefined && process.kill(-pid, signal)
@@ -56,7 +57,8 @@ function posixTree({ pid }: ChildProcess): Tree {
     signal: signal => void toGroup(signal),
     isAlive: () => toGroup(0),
     async kill() {
-      const below = pid === undefined ? [] : await descendantsByPs(pid)
+      const isUnwaited = child.exitCode === null && child.signalCode === null
+      const below = pid === undefined || !isUnwaited ? [] : await descendantsByPs(pid)
       toGroup('SIGKILL')
       for (const each of below) {
         try {

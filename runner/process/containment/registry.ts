@@ -6,8 +6,10 @@ import {
   mkdirSync,
   openSync,
   readlinkSync,
+  realpathSync,
   renameSync,
   rmSync,
+  unlinkSync,
   writeFileSync,
 } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -34,6 +36,7 @@ export interface Marker {
 
 /** What one agentctl has in the registry: `owner.json`, and a marker per effect that it runs. */
 export interface Entry {
+  /** Canonical, since /proc tells open files so. */
   directory: string
 }
 
@@ -55,7 +58,7 @@ export function openEntry(
       mkdirSync(draft, { mode: 0o700 })
       writeFileSync(path.join(draft, 'owner.json'), JSON.stringify(owner), { mode: 0o600 })
       renameSync(draft, path.join(place, name))
-      return { entry: { directory: path.join(place, name) } }
+      return { entry: { directory: realpathSync.native(path.join(place, name)) } }
     } catch (error) {
       refusals.push(`${place}: ${describeError(error)}`)
     }
@@ -74,8 +77,9 @@ export function openMarker(entry: Entry | null, number: number, effect: string):
   try {
     // Read-only: what a process could write there would be on agentctl's account.
     const fd = openSync(place, constants.O_RDONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW, 0o600)
+    if (entry !== null) return { fd, path: place }
     const shown = readlinkSync(`/proc/self/fd/${fd}`)
-    if (entry === null) rmSync(place)
+    unlinkSync(place)
     return { fd, path: shown }
   } catch {
     return null
@@ -95,7 +99,11 @@ export function readMarkerName(name: string): { number: string; effect: string }
 
 export function closeMarker({ fd, path: place }: Marker): void {
   closeSync(fd)
-  rmSync(place, { force: true })
+  try {
+    unlinkSync(place)
+  } catch {
+    // It had no name any more.
+  }
 }
 
 /** Throws where the place, or the directory that it lies in, is not this user's alone. */
