@@ -1,0 +1,2 @@
+import{createRequire as makeRequire}from'node:module';const require=makeRequire(import.meta.url);
+function r(e){return{document:e.STATE_document||null,asker:e.STATE_asker||null,run:e.STATE_run||null,concluded:e.STATE_concluded==="true"}}var u=class{#e;hasBegun=!1;run=null;constructor(t){this.#e=t}begin(t,n){this.hasBegun=!0,this.#t("document",t),n!==null&&this.#t("asker",n)}hold(t){this.run=t,this.#t("run",t)}conclude(){this.#t("concluded","true")}#t(t,n){try{this.#e(t,n)}catch{}}};export{r as a,u as b};

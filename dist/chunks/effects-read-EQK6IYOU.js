@@ -1,2 +1,0 @@
-import{createRequire as makeRequire}from'node:module';const require=makeRequire(import.meta.url);
-import{a,b,c}from"./chunk-YG7FC7QD.js";import"./chunk-DWM4PVUR.js";import"./chunk-VERYQRQO.js";import"./chunk-HB3MZ4GD.js";import"./chunk-7V7ESZZD.js";import"./chunk-VVUXASDZ.js";import"./chunk-OXD7DPLX.js";import"./chunk-BCXDF4NA.js";import"./chunk-E5UBKR23.js";import"./chunk-GG5IIQ7A.js";import"./chunk-LLMKBBS5.js";import"./chunk-HLHRVMA6.js";export{c as effectOf,b as effectsInspect,a as effectsList};

@@ -1,0 +1,2 @@
+import{createRequire as makeRequire}from'node:module';const require=makeRequire(import.meta.url);
+import{a as o}from"./chunks/chunk-UDZDMVEW.js";import"./chunks/chunk-HLHRVMA6.js";var s=1e4,t=o(process.env);process.stdout.on("error",()=>{});for(let e of["uncaughtException","unhandledRejection"])process.on(e,()=>process.exit(0));setTimeout(()=>process.exit(0),s).unref();t.concluded||await(await import("./chunks/post-work-U3BEOSHK.js")).postWork(t);
