@@ -3,10 +3,11 @@ import { tmpdir } from 'node:os'
 import { join, relative } from 'node:path'
 import { build, type Metafile, type Plugin } from 'esbuild'
 import { addNative } from './build-native.ts'
+import { staleSchemas, writeSchemas } from './build-schemas.ts'
 
 /**
- * Builds dist/, which is committed, since `uses: org/agentctl@v1` runs the tree as it stands. With `--check` it builds
- * into a temporary directory and fails on any difference.
+ * Builds dist/, which is committed, since `uses: org/agentctl@v1` runs the tree as it stands, and schemas/. With
+ * `--check` it builds into a temporary directory and fails on any difference.
  */
 const root = import.meta.dirname
 
@@ -115,8 +116,18 @@ async function check(dist: string): Promise<void> {
 
 if (import.meta.main) {
   const dist = join(root, 'dist')
-  if (process.argv.includes('--check')) await check(dist)
-  else {
+  const schemas = join(root, 'schemas')
+  if (process.argv.includes('--check')) {
+    const stale = await staleSchemas(schemas)
+    if (stale.length > 0) {
+      console.error(
+        `schemas/ is not what the source gives: ${stale.join(', ')}\nRun \`npm run build\` and commit schemas/.`,
+      )
+      process.exitCode = 1
+    }
+    await check(dist)
+  } else {
+    await writeSchemas(schemas)
     await rm(dist, { recursive: true, force: true })
     await bundle(dist)
   }

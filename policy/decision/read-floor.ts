@@ -8,7 +8,8 @@ export type FloorResult = { ok: true; floor: Floor } | { ok: false; message: str
 
 const floorBytesMax = 262_144
 
-const envelopeSchema = z.lazy(() =>
+/** A SecurityFloor file as written. */
+export const securityFloorSchema = z.lazy(() =>
   z.strictObject({
     apiVersion: z.enum(['agentctl.dev/v1', 'agentctl.dev/v1alpha1']),
     kind: z.literal('SecurityFloor'),
@@ -30,7 +31,7 @@ export function parseFloor(input: string | Json, source = 'floor'): FloorResult 
   const value = typeof input === 'string' ? readText(input) : { ok: true as const, value: input }
   if (!value.ok) return value
   const isSpec = typeof input !== 'string' && !isEnvelope(value.value)
-  const parsed = isSpec ? floorSchema.safeParse(value.value) : envelopeSchema.safeParse(value.value)
+  const parsed = isSpec ? floorSchema.safeParse(value.value) : securityFloorSchema.safeParse(value.value)
   if (!parsed.success) return { ok: false, message: describe(parsed.error) }
   const spec: Floor = 'spec' in parsed.data ? parsed.data.spec : parsed.data
   const floor = normalizeFloor(spec)
