@@ -1,13 +1,13 @@
 import { setSecret } from '@actions/core'
 import type { Json } from '../policy/json.ts'
 import { createRedactor, secretRefusal } from '../policy/redact.ts'
-import { secretValues } from '../runner/secrets.ts'
+import { secretValues } from '../runner/secrets/environment.ts'
 import type { JobLog } from './job-log.ts'
 
 /**
  * The one guard before every public surface: log, annotations, summary, outputs, issue errors. It knows the job's tokens
- * and the values of the environment variables that the plan reads, and has the runner mask them too. Every line of the log
- * passes it.
+ * and the values of the environment variables that the plan reads, learns those of files and helpers as a run reads them, and
+ * has the runner mask them too. Every line of the log passes it.
  */
 export class Guard {
   readonly #log: JobLog

@@ -119,6 +119,7 @@ export function portsFor(
     temporaryDirectories: [job.temp],
     searchPath: floor?.searchPath ?? [],
     signal,
+    learnSecrets: values => guard.learn(values),
     report: event => {
       if (event.type === 'task.ended') progress.report(shown(guard, event))
       else if (event.type === 'decision') progress.report({ ...event, reason: guard.text(event.reason) })

@@ -1,7 +1,7 @@
 import type { Json } from './json.ts'
 import { textMatcher } from './redact/matcher.ts'
 import { patternsOf } from './redact/patterns.ts'
-import { redactStream, type StreamRedactor } from './redact/stream.ts'
+import { type Hiding, redactStream, type StreamRedactor } from './redact/stream.ts'
 import { redactValue } from './redact/value.ts'
 
 export { describeError } from './redact/describe-error.ts'
@@ -28,18 +28,41 @@ export interface Redactor {
 /** Secrets shorter than this many characters are refused, not hidden. */
 export const secretLengthMin = 4
 
+/** A redactor that comes to know more: what it learns is hidden from then on, by its open streams too. */
+export interface LearningRedactor extends Redactor {
+  /** Values that `secretRefusal` refuses are not hidden. */
+  learn(secrets: readonly string[]): void
+}
+
 /** A redactor for these values. Values that `secretRefusal` refuses are not hidden. */
 export function createRedactor(secrets: readonly string[]): Redactor {
-  const patterns = patternsOf(secrets.filter(secret => secretRefusal(secret) === null))
-  const matcher = textMatcher(patterns)
-  const mask = maskFor([...patterns.texts, ...patterns.base64])
-  const text = (value: string) => matcher.replace(value, mask)
+  return learningRedactor(secrets)
+}
+
+/** As `createRedactor`, for a run that reads some of its secrets on the way. */
+export function learningRedactor(secrets: readonly string[]): LearningRedactor {
+  const known = new Set<string>()
+  let hiding = hidingOf([])
+  const text = (value: string) => hiding.matcher.replace(value, hiding.mask)
+  const learn = (values: readonly string[]) => {
+    const fresh = values.filter(value => secretRefusal(value) === null && !known.has(value))
+    if (fresh.length === 0) return
+    for (const value of fresh) known.add(value)
+    hiding = hidingOf([...known])
+  }
+  learn(secrets)
   return {
     text,
-    json: value => redactValue(value, { text, mask, blanks: true }),
-    record: value => redactValue(value, { text, mask, blanks: false }),
-    stream: () => redactStream(matcher, mask),
+    json: value => redactValue(value, { text, mask: hiding.mask, blanks: true }),
+    record: value => redactValue(value, { text, mask: hiding.mask, blanks: false }),
+    stream: () => redactStream(() => hiding),
+    learn,
   }
+}
+
+function hidingOf(secrets: readonly string[]): Hiding {
+  const patterns = patternsOf(secrets)
+  return { matcher: textMatcher(patterns), mask: maskFor([...patterns.texts, ...patterns.base64]) }
 }
 
 /** Why a value cannot serve as a secret, null where it can: masking a very short one would shred the log. */

@@ -17,21 +17,18 @@ export interface Host {
 /** What a host is opened from. */
 export type HostPorts = Pick<
   RunnerPorts,
-  'workspace' | 'environment' | 'protectedPaths' | 'temporaryDirectories' | 'searchPath'
+  'workspace' | 'environment' | 'protectedPaths' | 'temporaryDirectories' | 'searchPath' | 'learnSecrets'
 >
 
 /** Opens the host for one plan. Throws UnknownFact where the policy's workspace cannot be had. */
 export function openHost(ports: HostPorts, plan: Plan, policy: Policy, output: Host['output']): Host {
-  return {
-    workspace: openWorkspace({
-      workspace: ports.workspace,
-      policy,
-      protectedPaths: ports.protectedPaths,
-      sourceFiles: plan.sourceFiles,
-    }),
-    secrets: collectSecrets(plan, ports.environment),
-    temporaryDirectories: ports.temporaryDirectories,
-    searchPath: ports.searchPath,
-    output,
-  }
+  const { temporaryDirectories, searchPath, environment, learnSecrets } = ports
+  const workspace = openWorkspace({
+    workspace: ports.workspace,
+    policy,
+    protectedPaths: ports.protectedPaths,
+    sourceFiles: plan.sourceFiles,
+  })
+  const secrets = collectSecrets(plan, { workspace, temporaryDirectories, searchPath, environment, learnSecrets })
+  return { workspace, secrets, temporaryDirectories, searchPath, output }
 }

@@ -11,7 +11,7 @@ import { patiently } from './patience.ts'
 import { completeBatch, inFlight, leaveUncertain, rebuild } from './rebuild.ts'
 import { restoreArtifacts } from './restore.ts'
 import { defaultTimings, type NewRun, type ResumedRun, type RunnerPorts, type RunOutcome } from './run.ts'
-import { collectSecrets } from './secrets.ts'
+import { environmentRedactor } from './secrets/environment.ts'
 
 /**
  * Goes on with a recorded run: its stored plan, its confirmed results, its files restored first. A run that has ended
@@ -41,7 +41,7 @@ export async function resumeRun(ports: RunnerPorts, run: ResumedRun): Promise<Ru
     })
   } catch (error) {
     if (!(error instanceof UnknownFact)) throw error
-    return refusedOutcome(snapshot, 2, collectSecrets(plan, ports.environment).redactor.text(error.message))
+    return refusedOutcome(snapshot, 2, environmentRedactor(plan, ports.environment).text(error.message))
   }
   try {
     const incompatible = incompatibility(plan, snapshot, run)

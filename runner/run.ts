@@ -25,6 +25,8 @@ export interface RunnerPorts {
   signal: AbortSignal
   /** Progress for logs, annotations and the summary; redacted before it is called. */
   report(event: ProgressEvent): void
+  /** Told each secret value as soon as it is known, before anything can print it, for masks of the face's own; absent = nobody. */
+  learnSecrets?(values: readonly string[]): void
   /** Somebody sits at a terminal and is asked now, whatever `nonInteractive` says; absent = nobody. */
   interactive?: boolean
   /** The host's floor, met with the plan's policy at every decision and bound into every approval; absent or null = none. */

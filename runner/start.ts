@@ -8,7 +8,8 @@ import { endLeftovers } from './leftovers.ts'
 import { openRun } from './open-run.ts'
 import { persistenceOutcome } from './outcome.ts'
 import type { NewRun, RunnerPorts, RunOutcome } from './run.ts'
-import { collectSecrets, inputsWithSecrets } from './secrets.ts'
+import { environmentRedactor } from './secrets/environment.ts'
+import { inputsWithSecrets } from './secrets.ts'
 
 /**
  * Runs a plan from its first task. The run exists once its first batch is acknowledged. What a run can come to is its
@@ -21,7 +22,7 @@ export async function startRun(ports: RunnerPorts, run: NewRun): Promise<RunOutc
     context = openRun(ports, opened)
   } catch (error) {
     if (!(error instanceof UnknownFact)) throw error
-    return refused(run, collectSecrets(run.plan, ports.environment).redactor.text(error.message))
+    return refused(run, environmentRedactor(run.plan, ports.environment).text(error.message))
   }
   const { secrets } = context.host
   const telling = inputsWithSecrets(run.plan, secrets)

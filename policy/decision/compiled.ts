@@ -12,6 +12,10 @@ export interface CompiledPolicy {
   programs: ReadonlySet<string>
   /** Exact real paths that may run wherever they lie. */
   programFiles: ReadonlySet<string>
+  secretFileRoots: ReadonlySet<string>
+  /** As `programs` and `programFiles`, of `secretProcessAllowlist`. */
+  helpers: ReadonlySet<string>
+  helperFiles: ReadonlySet<string>
   /** Hosts that may be reached, and suffixes whose subdomains may. */
   hosts: HostRules
 }
@@ -30,6 +34,9 @@ export function compiledPolicy(policy: Policy): CompiledPolicy {
     environment: new Set(policy.environmentAllowlist),
     programs: new Set(policy.processAllowlist.filter(entry => !entry.includes('/'))),
     programFiles: new Set(policy.processAllowlist.filter(entry => entry.includes('/'))),
+    secretFileRoots: new Set(policy.secretFileRoots),
+    helpers: new Set(policy.secretProcessAllowlist.filter(entry => !entry.includes('/'))),
+    helperFiles: new Set(policy.secretProcessAllowlist.filter(entry => entry.includes('/'))),
     hosts: compileHostRules(policy.networkAllowlist),
   }
   compiledPolicies.set(policy, compiled)

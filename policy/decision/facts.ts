@@ -56,13 +56,37 @@ export interface PassedPlace {
   untrusted: '' | 'writable_root' | 'temporary' | 'others_writable'
 }
 
-/** A variable of a process: the name it is read from, and the digest of its value. */
-export interface VariableFact {
+/** A variable of a process: where its value comes from, never the value itself. */
+export type VariableFact = EnvironmentFact | SecretFileFact | SecretHelperFact
+
+/** The name of the job that a value is read from, and the digest of the value. */
+export interface EnvironmentFact {
   source: string
   /** Null where there is no value to give: the source is not set unless `fault` says otherwise. */
   sha256: Digest | null
   /** Why a value that is set is not given: it is empty, or too short to be hidden in a log. */
   fault?: 'empty' | 'short'
+}
+
+/** A file that holds a secret. One that lies under no secret root was not looked at any further. */
+export interface SecretFileFact {
+  /** As the reference names it. */
+  file: string
+  /** The entry of `secretFileRoots` that holds its real place, as the policy writes it; null when none does. */
+  root: string | null
+  /** Real place: workspace-relative where under the workspace, else absolute; null where it is not known. */
+  path: string | null
+  /** Of the value; null where there is none to give, or where it was not read. */
+  sha256: Digest | null
+  /** Why there is no value to give; `.cause` is the name of the rule. */
+  fault?: Unknown
+}
+
+/** A helper process that prints a secret once the effect may run: its program is known before, its value is not. */
+export interface SecretHelperFact {
+  /** The command as the reference writes it. */
+  helper: string
+  program: ProcessFact
 }
 
 /** A host process: the real executable, and what its arguments name in the workspace. */

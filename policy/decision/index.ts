@@ -2,6 +2,7 @@
  * What may happen: the policy of a document, the floor it is met with, and the five decisions about each effect. Pure and
  * synchronous; unknown, absent or erroring is a deny that says why and what to change.
  */
+export { type CompiledPolicy, compiledPolicy } from './compiled.ts'
 export { decide } from './decide.ts'
 export type {
   Decision,
@@ -19,7 +20,18 @@ export {
   policyValues,
   underHostFloor,
 } from './effective.ts'
-export type { Facts, PathFact, ProcessFact, Unknown, WriteFact } from './facts.ts'
+export type {
+  EnvironmentFact,
+  Facts,
+  PathFact,
+  ProcessFact,
+  SecretFileFact,
+  SecretHelperFact,
+  Unknown,
+  VariableFact,
+  WriteFact,
+} from './facts.ts'
+
 export {
   durationSchema,
   type Floor,
@@ -61,7 +73,9 @@ export {
 } from './network/target.ts'
 export type { ApprovalMode, NetworkPolicy, NonInteractiveMode, Policy } from './policy.ts'
 export { type FloorResult, parseFloor } from './read-floor.ts'
+export type { Refusal } from './refusal.ts'
 export { policyDefaults, policySchema, secretReferenceSchema, type WrittenPolicy, withDefaults } from './schema.ts'
+export { refusedSecret, refusedSource, type SecretRules } from './secrets.ts'
 export {
   approvalSettings,
   bindingSettings,

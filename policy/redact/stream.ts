@@ -7,18 +7,25 @@ export interface StreamRedactor {
   end(): string
 }
 
+/** What is hidden at the moment, and what is shown in its place. */
+export interface Hiding {
+  matcher: TextMatcher
+  mask: string
+}
+
 /**
  * Redacts a stream: what could still be the beginning of a secret is kept back, about as many characters as the longest
- * pattern has. The concatenated output is what `replace` gives for the whole text.
+ * pattern has. The concatenated output is what `replace` gives for the whole text. What `current` learns meanwhile is
+ * hidden from then on, in what is kept back too.
  */
-export function redactStream(matcher: TextMatcher, mask: string): StreamRedactor {
+export function redactStream(current: () => Hiding): StreamRedactor {
   const decoder = new TextDecoder('utf-8', { ignoreBOM: true })
-  const held = Math.max(0, matcher.longest - 1)
   let kept = ''
   /** How far into `kept` the mask given out last reaches; -1 where the text given out last was plain. */
   let covered = -1
 
   function release(safe: number): string {
+    const { matcher, mask } = current()
     let shown = ''
     let from = Math.max(0, covered)
     let isMasked = covered >= 0
@@ -45,6 +52,7 @@ export function redactStream(matcher: TextMatcher, mask: string): StreamRedactor
   return {
     push(chunk) {
       kept += decoder.decode(chunk, { stream: true })
+      const held = Math.max(0, current().matcher.longest - 1)
       const safe = kept.length - held
       // Each release scans all of `kept`: a few characters at a time would make tiny chunks quadratic.
       return safe > held / 4 ? release(safe) : ''

@@ -37,13 +37,14 @@ class Effect {
   readonly #schemas: JsonSchemas
   readonly #signal: AbortSignal
   /** How its processes were held, in their order. */
-  readonly #held: HeldProcess[] = []
+  readonly #held: HeldProcess[]
 
   constructor(ready: ReadyProcess, extension: PlanExtension, schemas: JsonSchemas, signal: AbortSignal) {
     this.#ready = ready
     this.#extension = extension
     this.#schemas = schemas
     this.#signal = signal
+    this.#held = [...ready.held]
   }
 
   async run(): Promise<EffectResult> {

@@ -1,6 +1,5 @@
 import { closeSync, statSync } from 'node:fs'
 import path from 'node:path'
-import { sha256 } from '../../policy/canonical.ts'
 import type { ProcessFact, VariableFact } from '../../policy/decision/facts.ts'
 import type { PlanCommand } from '../../policy/document/plan.ts'
 import { argvFiles } from './argv-files.ts'
@@ -24,14 +23,15 @@ export interface ProcessPlace {
 export interface ProcessSurroundings {
   temporaryDirectories: readonly string[]
   searchPath: readonly string[]
-  /** By variable: the name it is read from and its value, undefined where there is none to give (`fault`: though it is set). */
-  environment: { [name: string]: { source: string; value: string | undefined; fault?: 'empty' | 'short' } }
+  environment: { [name: string]: VariableFact }
+  /** Value of the child's own PATH; undefined where it gets none. */
+  childPath?: string | undefined
 }
 
 /** Finds out what a command would run. Throws CommandFault where nothing can run; anything else unknown is in the fact. */
 export function processFact(
   workspace: Workspace,
-  command: PlanCommand,
+  command: Pick<PlanCommand, 'command' | 'args' | 'cwd'>,
   surroundings: ProcessSurroundings,
 ): { fact: ProcessFact; place: ProcessPlace | null } {
   let cwd: Directory
@@ -43,12 +43,7 @@ export function processFact(
   }
   let executable: Executable
   try {
-    executable = openExecutable(
-      command.command,
-      cwd.path,
-      surroundings.searchPath,
-      surroundings.environment['PATH']?.value,
-    )
+    executable = openExecutable(command.command, cwd.path, surroundings.searchPath, surroundings.childPath)
   } catch (error) {
     closeDirectory(cwd)
     throw error
@@ -65,12 +60,7 @@ export function processFact(
       interpreters: executable.interpreters.map(one => ({ ...one, passed: judged(one.passed) })),
       cwd: shownPath(workspace.root, cwd.path),
       argvFiles: argvFiles(workspace, cwd.path, command.args),
-      environment: Object.fromEntries(
-        Object.entries(surroundings.environment).map(([name, { source, value, fault }]): [string, VariableFact] => [
-          name,
-          { source, sha256: value === undefined ? null : sha256(value), ...(fault !== undefined && { fault }) },
-        ]),
-      ),
+      environment: surroundings.environment,
     }
     return { fact, place: { fact, executable, cwd } }
   } catch (error) {

@@ -6,8 +6,8 @@ import { hostFloorPath } from './host-floor.ts'
 import { findProtected, type Protection } from './protected.ts'
 import { UnknownFact, unknownOf } from './unknown.ts'
 
-/** A writable root: as the policy writes it, and where it is; `fault` where nothing may be written by it. */
-export interface WritableRoot {
+/** A root of the policy: as it is written, and where it is; `fault` where it allows nothing. */
+export interface PolicyRoot {
   written: string
   /** As written, absolute, links not followed: tells which root a path meant. */
   lexical: string
@@ -61,17 +61,22 @@ export function openWorkspace(settings: WorkspaceSettings): Workspace {
 }
 
 /** The writable roots as they are now: a root that does not exist yet counts where it would be. */
-export function writableRoots(workspace: Workspace): WritableRoot[] {
-  return workspace.policy.writableRoots.map(written => writableRoot(workspace.root, written))
+export function writableRoots(workspace: Workspace): PolicyRoot[] {
+  return workspace.policy.writableRoots.map(written => policyRoot(workspace.root, 'writableRoots', written))
 }
 
-function writableRoot(root: string, written: string): WritableRoot {
+/** The directories of secret files as they are now. */
+export function secretFileRoots(workspace: Pick<Workspace, 'root' | 'policy'>): PolicyRoot[] {
+  return workspace.policy.secretFileRoots.map(written => policyRoot(workspace.root, 'secretFileRoots', written))
+}
+
+function policyRoot(root: string, field: 'writableRoots' | 'secretFileRoots', written: string): PolicyRoot {
   const lexical = path.resolve(root, written)
-  const refuse = (cause: string, detail: string): WritableRoot => ({
+  const refuse = (cause: string, detail: string): PolicyRoot => ({
     written,
     lexical,
     real: null,
-    fault: { cause, detail: `writableRoots entry ${JSON.stringify(written)}: ${detail}` },
+    fault: { cause, detail: `${field} entry ${JSON.stringify(written)}: ${detail}` },
   })
   if (written === '~' || written.startsWith('~/'))
     return refuse('tilde', '`~` is not expanded; write the directory in full')

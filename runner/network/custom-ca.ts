@@ -1,6 +1,6 @@
 import type { Policy } from '../../policy/decision/index.ts'
 import type { SecretReference } from '../../policy/document/plan.ts'
-import { ExecutorError } from '../executor.ts'
+import { SecretRefused } from '../secrets/refused.ts'
 import type { Secrets } from '../secrets.ts'
 import { certificatesOf } from './authorities.ts'
 import { GuardedError, refusedFault } from './network-fault.ts'
@@ -19,9 +19,9 @@ export async function customAuthorities(policy: Policy, secrets: Pick<Secrets, '
     throw refused({ rule: 'environmentAllowlist', field: 'environmentAllowlist', subject, detail, change })
   }
   const rule = { rule: 'network.customCa', field: null, subject }
-  const value = await readValue(reference, secrets).catch((error: unknown) => {
-    const detail = error instanceof ExecutorError ? error.message : 'it cannot be read'
-    throw refused({ ...rule, detail, change: 'correct the reference' })
+  const { value } = await secrets.read(reference).catch((error: unknown) => {
+    if (error instanceof SecretRefused) throw refused({ ...error.refusal, subject })
+    throw refused({ ...rule, detail: 'it cannot be read', change: 'correct the reference' })
   })
   if (value === undefined)
     throw refused({ ...rule, detail: 'it is not set on this host', change: 'set it for the job' })
@@ -30,14 +30,9 @@ export async function customAuthorities(policy: Policy, secrets: Pick<Secrets, '
   return found.certificates
 }
 
-async function readValue(reference: SecretReference, secrets: Pick<Secrets, 'read'>): Promise<string | undefined> {
-  const { value } = await secrets.read(reference)
-  return value
-}
-
 function describe(reference: SecretReference): string {
   if ('env' in reference) return `{env: ${reference.env}}`
-  return 'file' in reference ? `{file: ${reference.file}}` : '{process}'
+  return 'file' in reference ? `{file: ${reference.file}}` : `{process: ${reference.process.command}}`
 }
 
 function refused(refusal: Parameters<typeof refusedFault>[0]): GuardedError {

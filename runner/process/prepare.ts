@@ -6,7 +6,10 @@ import { CommandFault } from '../facts/executable.ts'
 import { processBinding } from '../facts/process-binding.ts'
 import { closeProcessPlace, type ProcessPlace, processFact } from '../facts/process-fact.ts'
 import type { Host } from '../host.ts'
+import { findVariables, type Variables } from '../secrets/variables.ts'
 import { checkArguments, commandOf, limitsOf } from './command.ts'
+import type { HeldProcess } from './enforcement.ts'
+import { helpersFirst } from './helpers-first.ts'
 
 /** A process action of which everything is known and nothing was started. */
 export interface ReadyProcess {
@@ -16,6 +19,8 @@ export interface ReadyProcess {
   place: ProcessPlace
   /** The whole environment of its processes. */
   environment: { [name: string]: string }
+  /** Processes of the effect that are over: its secret helpers. */
+  held: readonly HeldProcess[]
 }
 
 /** How a kind of process action is shown and run. */
@@ -29,15 +34,19 @@ export interface ProcessKind {
 export function prepareProcess(host: Host, request: ExecutionRequest, kind: ProcessKind): Prepared {
   const command = commandOf(request)
   checkArguments(command)
-  const values = Object.fromEntries(
-    Object.entries(command.env).map(([name, reference]) => [name, host.secrets.read(reference)]),
-  )
-  const { fact, place } = findProcess(host, command, values)
-  if (place === null) return refusedProcess(request, command, fact)
-  const environment = Object.fromEntries(
-    Object.entries(values).flatMap(([name, { value }]) => (value === undefined ? [] : [[name, value]])),
-  )
-  return preparedProcess({ host, request, command, place, environment }, kind)
+  const variables = findVariables(host.secrets, command.env)
+  try {
+    const { fact, place } = findProcess(host, command, variables)
+    if (place !== null) {
+      const ready = { host, request, command, place, environment: variables.values, held: [] }
+      return preparedProcess(ready, kind, variables)
+    }
+    variables.close()
+    return refusedProcess(request, command, fact)
+  } catch (error) {
+    variables.close()
+    throw error
+  }
 }
 
 /** Whether a definite failure of the action may be repeated. */
@@ -45,12 +54,13 @@ export function isRetrySafe({ task }: ExecutionRequest): boolean {
   return ['pure', 'idempotent', 'keyed'].includes(task.action.idempotency)
 }
 
-function findProcess(host: Host, command: PlanCommand, environment: Parameters<typeof processFact>[2]['environment']) {
+function findProcess(host: Host, command: PlanCommand, { facts, values }: Variables) {
   try {
     return processFact(host.workspace, command, {
       temporaryDirectories: host.temporaryDirectories,
       searchPath: host.searchPath,
-      environment,
+      environment: facts,
+      childPath: values['PATH'],
     })
   } catch (error) {
     if (error instanceof CommandFault) throw new ExecutorError(error.code, error.message)
@@ -85,7 +95,7 @@ function refusedProcess(
   }
 }
 
-function preparedProcess(ready: ReadyProcess, kind: ProcessKind): Prepared {
+function preparedProcess(ready: ReadyProcess, kind: ProcessKind, variables: Variables): Prepared {
   const { request, command, place } = ready
   const { fact } = place
   let open = true
@@ -107,10 +117,15 @@ function preparedProcess(ready: ReadyProcess, kind: ProcessKind): Prepared {
     },
     predictability: 'none',
     unchanged: null,
-    start: signal => kind.start(ready, signal),
+    start: signal =>
+      variables.asked.length === 0
+        ? kind.start(ready, signal)
+        : helpersFirst(ready, kind, { asked: variables.asked, retrySafe: isRetrySafe(request) }, signal),
     close() {
-      if (open) closeProcessPlace(place)
+      if (!open) return
       open = false
+      closeProcessPlace(place)
+      variables.close()
     },
   }
 }

@@ -28,7 +28,7 @@ function run(ready: ReadyProcess, signal: AbortSignal): Running {
     live.end()
     const output = outputOf(host, end.kind === 'exited' ? end.code : null, captured)
     const result = resultOfEnd(end, output, isRetrySafe(request))
-    return { ...collect(result), enforcement: enforcementOf([{ captured, containment }]) }
+    return { ...collect(result), enforcement: enforcementOf([...ready.held, { captured, containment }]) }
   })
   return { wait, kill: reason => running.kill(reason) }
 }

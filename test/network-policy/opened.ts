@@ -32,10 +32,7 @@ export function resolverAt(port: number): Resolver {
 export function secretsOf(values: { [name: string]: string } = {}, hidden: string[] = []): GuardedOptions['secrets'] {
   return {
     redactor: createRedactor(hidden),
-    read: reference => {
-      const source = 'env' in reference ? reference.env : 'other'
-      return { source, value: values[source] }
-    },
+    read: async reference => ({ value: values['env' in reference ? reference.env : 'other'] }),
   }
 }
 

@@ -5,7 +5,7 @@ import type { JsonObject } from '../../policy/json.ts'
 import { checkEnvironmentNames } from '../../runner/process/command.ts'
 import { decided, processEffect, processFacts } from '../decision/questions.ts'
 import { createScene, type Scene } from '../runner/support.ts'
-import { codeOf, effectOf, refusalOf, resultOf, runTool, sh, toolPlan } from './tool.ts'
+import { effectOf, refusalOf, resultOf, runTool, sh, toolPlan } from './tool.ts'
 
 let scene: Scene
 beforeEach(() => {
@@ -179,18 +179,5 @@ describe.each(['container', 'cell'] satisfies Isolation[])('a %s', isolation => 
   test.each(loaders)('gets %s where the list names it', name => {
     expect(isReservedVariable(name)).toBe(false)
     expect(judged(name, name).outcome).toBe('allow')
-  })
-})
-
-describe('secret references of later versions', () => {
-  test.each([
-    ['file', { file: 'secrets/token' }, { secretFileRoots: ['secrets'] }],
-    ['process', { process: { command: 'helper' } }, { secretProcessAllowlist: ['helper'] }],
-  ])('{%s} is refused by name, and nothing is read', async (kind, reference, policy) => {
-    const outcome = await runTool(scene, sh('true', { env: { V: reference } }), { policy })
-    expect(outcome).toMatchObject({ state: 'failed', exitCode: 4 })
-    expect(codeOf(outcome)).toBe('unsupported_capability')
-    expect(outcome.messages[0]).toContain(kind)
-    expect(scene.ledger.store.effects(outcome.run)).toEqual([])
   })
 })

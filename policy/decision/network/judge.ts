@@ -1,5 +1,5 @@
 import { type HostRules, hostAllowed } from '../hosts.ts'
-import type { NetworkPolicy } from '../policy.ts'
+import type { NetworkPolicy, Policy } from '../policy.ts'
 import { type Address, addressText, compareAddresses, parseAddress } from './address.ts'
 import { classify } from './address-class.ts'
 import type { NetworkFact } from './fact.ts'
@@ -10,7 +10,7 @@ export interface NetworkRefusal {
   /** `networkAllowlist`, `network.allowedPorts`, or a fixed rule's name, `empty_answer`. */
   rule: string
   /** The field whose rule it is; null for a fixed rule, which no policy changes. */
-  field: 'networkAllowlist' | 'network' | 'environmentAllowlist' | null
+  field: keyof Policy | null
   subject: string
   detail: string
   /** What to write, `add 8443 to allowedPorts`. */

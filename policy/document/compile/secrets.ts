@@ -6,6 +6,8 @@ import type { Work } from './work.ts'
 export function checkSecrets(work: Work): void {
   const { spec } = work.document.workflow
   if (work.document.lost.has('policy')) return
+  const { customCa } = spec.policy.network ?? {}
+  if (customCa !== undefined) checkSecret(work, ['spec', 'policy', 'network', 'customCa'], customCa)
   for (const [name, { credential }] of Object.entries(spec.providers)) {
     if (credential !== undefined) checkSecret(work, ['spec', 'providers', name, 'credential'], credential)
   }
@@ -49,17 +51,30 @@ function checkSecret(work: Work, path: Path, reference: SecretReference): void {
       )
     }
   } else {
-    const { command } = reference.process
-    const basename = command.slice(command.lastIndexOf('/') + 1)
-    if (!secretProcessAllowlist.some(entry => entry === basename || entry === command)) {
-      refuse(
-        work,
-        path,
-        `the secret helper \`${basename}\` is not in secretProcessAllowlist of the policy`,
-        'add it to spec.policy.secretProcessAllowlist',
-      )
-    }
+    checkHelper(work, [...path, 'process'], reference.process, secretProcessAllowlist)
   }
+}
+
+function checkHelper(
+  work: Work,
+  path: Path,
+  { command, args }: Extract<SecretReference, { process: unknown }>['process'],
+  allowlist: readonly string[],
+): void {
+  const basename = command.slice(command.lastIndexOf('/') + 1)
+  // Only the host tells which file an entry with a slash allows.
+  if (!allowlist.some(entry => entry === basename || entry.includes('/'))) {
+    refuse(
+      work,
+      path,
+      `the secret helper \`${basename}\` is not in secretProcessAllowlist of the policy`,
+      'add it to spec.policy.secretProcessAllowlist',
+    )
+  }
+  const help = 'no process can be given it; remove it'
+  if (command.includes('\0')) refuse(work, [...path, 'command'], 'the command holds a NUL byte', help)
+  for (const [index, arg] of args.entries())
+    if (arg.includes('\0')) refuse(work, [...path, 'args', index], 'the argument holds a NUL byte', help)
 }
 
 function refuse(work: Work, path: Path, message: string, help: string): void {
