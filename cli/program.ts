@@ -59,6 +59,11 @@ function addDocumentCommands(program: Command, bind: Bind): void {
   bind(withDocumentOptions(explain), async () => (await import('./commands/explain.ts')).explain)
   const schema = program.command('schema').description('print the JSON Schema of documents')
   bind(schema, async () => (await import('./commands/schema.ts')).schema)
+  const auth = program.command('auth').description('the secrets that a document refers to')
+  const authCheck = auth
+    .command('check <file>')
+    .description('tell whether each secret could be had here; reads no value and runs no helper')
+  bind(authCheck, async () => (await import('./commands/auth-check.ts')).authCheck)
 }
 
 function addRunCommands(program: Command, bind: Bind): void {
@@ -79,6 +84,13 @@ function addRunCommands(program: Command, bind: Bind): void {
     .description('stop a run')
     .option('--reason <text>', 'kept in the record', 'cancelled at the terminal')
   bind(cancel, async () => (await import('./commands/cancel.ts')).cancel)
+  const compensate = program
+    .command('compensate <run>')
+    .description('undo what succeeded in a run that failed, the last first')
+    .option('--reason <text>', 'why; kept in the record', 'compensated at the terminal')
+    .option('--actor <name>', 'name recorded beside local:<uid>')
+    .option('--interactive', 'ask at the terminal where a person must decide')
+  bind(compensate, async () => (await import('./commands/compensate.ts')).compensate)
   const inspect = program.command('inspect <run>').description('show a run: tasks, effects, approvals, outputs')
   bind(inspect, async () => (await import('./commands/inspect.ts')).inspect)
 }

@@ -88,7 +88,7 @@ function artifactMessage(context: RunContext): string {
 export function budgetRefusal(context: RunContext, id: string, slots: readonly { id: string }[]): Refusal | null {
   const { plan, state } = context
   const { budgets } = plan
-  const { control, iteration } = state.task(id)
+  const { control, iteration, compensates } = state.task(id)
   const refuse = (name: string, limit: number) =>
     ({
       kind: 'failed',
@@ -97,7 +97,7 @@ export function budgetRefusal(context: RunContext, id: string, slots: readonly {
       condition: null,
     }) as const
   const { maxTasks, maxLoopIterations, maxWallTimeSeconds } = budgets
-  const isIteration = iteration !== undefined && control?.kind !== 'iterations'
+  const isIteration = iteration !== undefined && control?.kind !== 'iterations' && compensates === undefined
   if (isIteration && maxLoopIterations !== undefined && iterationsBegun(context, slots) >= maxLoopIterations)
     return refuse('maxLoopIterations', maxLoopIterations)
   if (control !== undefined) return null
@@ -115,8 +115,8 @@ function iterationsBegun({ state }: RunContext, slots: readonly { id: string }[]
   const starting = new Set(slots.map(({ id }) => id))
   let count = 0
   for (const [id, { state: now }] of state.tasks) {
-    const { control, iteration } = state.task(id)
-    if (iteration === undefined || control?.kind === 'iterations') continue
+    const { control, iteration, compensates } = state.task(id)
+    if (iteration === undefined || control?.kind === 'iterations' || compensates !== undefined) continue
     if (begun.has(now) || starting.has(id)) count += 1
   }
   return count

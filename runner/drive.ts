@@ -3,9 +3,11 @@ import { resolveValue, scopeOfOutputs } from '../policy/document/index.ts'
 import type { Json } from '../policy/json.ts'
 import { exitCodes } from '../policy/states.ts'
 import { runBatch } from './batch.ts'
+import { beginCompensation } from './compensation/begin.ts'
+import { compensationMessages } from './compensation/report.ts'
 import { commit, type RunContext } from './context.ts'
 import { shownMessage } from './drafts.ts'
-import { moveTask } from './moves.ts'
+import { cancelOpen } from './moves.ts'
 import { endedOutcome, persistenceOutcome, reconcileCommand } from './outcome.ts'
 import { patiently } from './patience.ts'
 import { pauseRun } from './pause.ts'
@@ -19,11 +21,17 @@ export async function drive(context: RunContext): Promise<RunOutcome> {
   context.journal.startRenewing()
   try {
     for (;;) {
-      if (context.stop.aborted || context.state.mustStop()) return await end(context)
+      if (context.stop.aborted || context.state.mustStop()) {
+        if (await beginCompensation(context)) continue
+        return await end(context)
+      }
       if (context.carry.length > maxCarried) await commit(context, [])
       if (await runBatch(context)) continue
       context.state.sweep()
-      if (context.state.open.length === 0) return await end(context)
+      if (context.state.open.length === 0) {
+        if (await beginCompensation(context)) continue
+        return await end(context)
+      }
       const pause = await pauseRun(context)
       if (pause !== null) return await pausedOutcome(context, pause)
     }
@@ -40,12 +48,11 @@ async function end(context: RunContext): Promise<RunOutcome> {
   const { state } = context
   state.sweep()
   const isUncertain = state.end() === 'uncertain'
-  if (!isUncertain)
-    for (const id of state.open) {
-      const message = context.stop.aborted ? 'the run was cancelled' : 'the run ended before'
-      await moveTask(context, id, { to: 'cancelled', error: { code: 'cancelled', message } })
-    }
+  // The ledger cancels the same with the run's end.
+  if (!isUncertain) await cancelOpen(context, context.stop.aborted ? 'the run was cancelled' : 'the run ended before')
   let to = state.end()
+  // What was undone has not succeeded, though each of its tasks may have.
+  if (state.compensating && to === 'succeeded') to = 'failed'
   let outputs: Json = null
   if (to === 'succeeded') {
     const scope = scopeOfOutputs(context.plan, { memory: state.memory, tasks: state.outputs })
@@ -59,6 +66,7 @@ async function end(context: RunContext): Promise<RunOutcome> {
   const payload = to === 'succeeded' ? await context.journal.payload(outputs) : null
   const seen = [...context.unrecorded.keys()]
   await commit(context, [{ type: 'run.finish', to, outputs: payload }])
+  if (to !== 'succeeded' && to !== 'uncertain') context.messages.push(...compensationMessages(context))
   if (to === 'uncertain') context.messages.push(...(await uncertainMessages(context, seen)))
   return endedOutcome(context, to, outputs)
 }

@@ -2,7 +2,9 @@
  * The runner's front door: makes a plan happen. Every effect goes facts -> decision -> ledger -> executor -> ledger, and
  * nothing here decides by itself whether it may.
  */
+
 export { readCommit } from './commit.ts'
+export { compensationsOf, planOfRun } from './compensation/plan.ts'
 export type { Executor } from './executor.ts'
 export { ExecutorError } from './executor.ts'
 export type { Prediction, TaskPrediction } from './predict.ts'
@@ -12,4 +14,5 @@ export type { Leftover, Leftovers } from './process/containment/leftovers.ts'
 export { reapLeftovers } from './process/containment/leftovers.ts'
 export { resumeRun } from './resume.ts'
 export type { NewRun, ProgressEvent, ResumedRun, RunnerPorts, RunOutcome } from './run.ts'
+export { type Availability, secretAvailability } from './secrets/availability.ts'
 export { startRun } from './start.ts'

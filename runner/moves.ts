@@ -51,6 +51,14 @@ export async function moveTask(context: RunContext, id: string, asked: Move): Pr
   }
 }
 
+/** Cancels what has not ended, in plan order. */
+export async function cancelOpen(context: RunContext, message: string): Promise<Draft[]> {
+  const drafts: Draft[] = []
+  for (const id of context.state.open)
+    drafts.push(await moveTask(context, id, { to: 'cancelled', error: { code: 'cancelled', message } }))
+  return drafts
+}
+
 /** A task whose output is not what was declared has failed, whatever its effect did. */
 async function heldToSchemas(task: PlanTask, output: Json, move: Move): Promise<Move> {
   if (move.to !== 'succeeded') return move

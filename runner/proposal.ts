@@ -206,7 +206,7 @@ function ask(
       effectClass: action.effectClass,
       risk: action.risk,
       isolation: action.isolation,
-      toolApproval: 'policy',
+      ...approvalOf(context, task),
       input,
       confirmedByParent: confirmedByParent(context, task, inputDigest),
     },
@@ -228,6 +228,12 @@ function ask(
     expected: prepared.expected,
     changed: [],
   }
+}
+
+/** `spec.compensation.approval` speaks for what undoes a task; every other action leaves it to the policy. */
+function approvalOf({ plan }: Proposer, { compensates }: PlanTask) {
+  if (compensates === undefined) return { toolApproval: 'policy' as const }
+  return { toolApproval: plan.compensation?.approval ?? 'policy', compensates: compensates.task }
 }
 
 /** The parent's confirmation of this very effect, where repeating it may do harm. */

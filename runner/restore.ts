@@ -42,7 +42,7 @@ export async function restoreArtifacts(
 function historiesOf(effects: readonly EffectRecord[]): Map<string, History> {
   const histories = new Map<string, History>()
   for (const effect of effects) {
-    if (effect.state !== 'succeeded') continue
+    if (!wasDone(effect)) continue
     for (const artifact of effect.artifacts) {
       const after = artifact.blob?.sha256 ?? null
       const history = histories.get(artifact.path)
@@ -55,6 +55,11 @@ function historiesOf(effects: readonly EffectRecord[]): Map<string, History> {
     }
   }
   return histories
+}
+
+/** What was undone later was done all the same: its files stood there for what undid it. */
+function wasDone({ state, error }: EffectRecord): boolean {
+  return state === 'succeeded' || (state === 'failed' && error?.code === 'compensated')
 }
 
 function check(workspace: Workspace, path: string, history: History): Restored {

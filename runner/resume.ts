@@ -1,5 +1,6 @@
 import { LedgerError, type RunSnapshot } from '../ledger/port.ts'
 import type { Plan } from '../policy/document/plan.ts'
+import { planOfRun } from './compensation/plan.ts'
 import { type RunContext, report } from './context.ts'
 import { shownMessage } from './drafts.ts'
 import { drive } from './drive.ts'
@@ -29,7 +30,7 @@ export async function resumeRun(ports: RunnerPorts, run: ResumedRun): Promise<Ru
     )
   if (snapshot.record.state !== 'running') return recordedOutcome(snapshot)
 
-  const plan = snapshot.plan as unknown as Plan
+  const plan = planOfRun(snapshot)
   let context: RunContext
   try {
     context = openRun(ports, {

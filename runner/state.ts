@@ -19,7 +19,8 @@ export interface TaskStatus {
 
 /** How a run stands, in memory; the ledger has the truth, and this is rebuilt from it. */
 export class RunState {
-  readonly plan: Plan
+  /** Grows once, where compensations become tasks of the run; see `extend`. */
+  plan: Plan
   readonly tasks = new Map<string, TaskStatus>()
   /** Outputs that templates may read: of tasks that succeeded or were skipped. */
   readonly outputs: { [id: string]: { output: Json } } = Object.create(null)
@@ -40,8 +41,13 @@ export class RunState {
   constructor(plan: Plan) {
     this.plan = plan
     this.memory = plan.memory
-    this.open = [...plan.order]
-    for (const id of plan.order)
+    this.open = []
+    this.#add(plan.order)
+  }
+
+  #add(ids: readonly string[]): void {
+    this.open.push(...ids)
+    for (const id of ids)
       this.tasks.set(id, {
         state: 'pending',
         attempt: 1,
@@ -50,6 +56,19 @@ export class RunState {
         deferred: false,
         startedAt: 0,
       })
+  }
+
+  /** Whether what the run did is being undone. */
+  get compensating(): boolean {
+    const last = this.plan.order.at(-1)
+    return last !== undefined && this.task(last).compensates !== undefined
+  }
+
+  /** Goes over to a plan with compensations behind its tasks: what stopped those stops no compensation. */
+  extend(plan: Plan): void {
+    this.plan = plan
+    this.#stopped = false
+    this.#add(plan.order.filter(id => !this.tasks.has(id)))
   }
 
   task(id: string): PlanTask {
@@ -90,7 +109,8 @@ export class RunState {
   set(id: string, state: TaskState): void {
     this.status(id).state = state
     if (isOver(state)) this.#over += 1
-    const stops = (state === 'failed' || state === 'denied') && this.task(id).failure === 'stop'
+    // Compensations need one another: the first that does not succeed ends the chain.
+    const stops = (state === 'failed' || state === 'denied') && !this.compensating && this.task(id).failure === 'stop'
     if (stops || state === 'uncertain') this.#stopped = true
   }
 }

@@ -2,9 +2,9 @@ import { resolve } from 'node:path'
 import { z } from 'zod'
 import { type LedgerStore, payloadOf } from '../../ledger/index.ts'
 import type { EffectRecord } from '../../ledger/port.ts'
-import type { Plan } from '../../policy/document/plan.ts'
 import type { Json } from '../../policy/json.ts'
 import { createRedactor } from '../../policy/redact.ts'
+import { planOfRun } from '../../runner/index.ts'
 import { resultFault } from '../../runner/schemas.ts'
 import type { Handler } from '../command.ts'
 import { CliError, exits } from '../failure.ts'
@@ -74,8 +74,8 @@ export const effectsReconcile: Handler = async (context, [id = ''], given) => {
 
 /** What a person vouches for becomes the task's output, so it is held to the schemas that the run would have held it to. */
 async function requireFitting(store: LedgerStore, effect: EffectRecord, result: Json): Promise<void> {
-  const plan = store.snapshot(effect.run)?.plan as unknown as Plan | undefined
-  const task = plan?.tasks[effect.task]
+  const snapshot = store.snapshot(effect.run)
+  const task = snapshot === null ? undefined : planOfRun(snapshot).tasks[effect.task]
   const fault = task === undefined ? null : await resultFault(task, result)
   if (fault === null) return
   throw new CliError('invalid_result', `task ${effect.task}: ${fault}`, {

@@ -16,8 +16,10 @@ export interface EffectQuestion {
   effectClass: EffectClass
   risk: Risk
   isolation: Isolation
-  /** A tool's own word; `policy` for actions. */
+  /** A tool's own word, or that of `spec.compensation` on what undoes a task; `policy` for every other action. */
   toolApproval: 'policy' | 'never' | 'always'
+  /** The task that the effect undoes; absent for every other effect. */
+  compensates?: string
   input: JsonObject
   /** Set where a parent run confirmed the same effect and it is not pure or idempotent: always asks (04, attempt table). */
   confirmedByParent: string | null

@@ -37,6 +37,8 @@ export interface Plan {
   budgets: { [name: string]: number }
   /** The part of the long-term memory that its tasks work on; absent where none does. */
   longTerm?: PlanLongTerm
+  /** Absent where no task has a compensation. `approval` always asks of each beyond the policy; never takes nothing away. */
+  compensation?: { onFailure: 'manual' | 'automatic'; approval: 'policy' | 'never' | 'always' }
 }
 
 export interface PlanLongTerm {
@@ -77,8 +79,23 @@ export interface PlanTask {
   scope?: PlanScope
   /** Routers that have this task, or the one that it was expanded from, among their destinations. */
   routes?: PlanRoute[]
+  /** What undoes it once it has succeeded; absent where the document says nothing of that. */
+  compensate?: PlanCompensation
+  /** Of a compensation, which becomes a task of its own in the run: what it undoes. */
+  compensates?: PlanCompensated
   /** Where the task stands in the document, or in `file` of a pack, for annotations; lines and columns from 1. */
   source: { line: number; column: number; file?: string }
+}
+
+/** A compensation before it is a task: `ID--compensate`, in the place of the task that it undoes. */
+export type PlanCompensation = Omit<PlanTask, 'id' | 'needs' | 'source' | 'control' | 'routes' | 'compensate'> & {
+  compensates: PlanCompensated
+}
+
+export interface PlanCompensated {
+  task: string
+  /** The id by which its templates read the output of that task: the declared one, whatever it was expanded to. */
+  name: string
 }
 
 /**

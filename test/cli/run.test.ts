@@ -95,7 +95,7 @@ test('an effect that nobody saw end is uncertain until it is reconciled', async 
 
 test.each([
   ['an unknown command', ['walk', 'x.yaml']],
-  ['a command of a later version', ['compensate', 'x']],
+  ['a command of a later version', ['replay', 'x']],
   ['no command', []],
   ['a group without its command', ['approvals']],
   ['an unknown option', ['check', 'x.yaml', '--fast']],

@@ -235,24 +235,16 @@ describe('workspace_not_captured', () => {
 })
 
 describe('what later versions run', () => {
-  const task = (more: string): string =>
-    workflow(`actions: {x: {kind: builtin.assign}}\ntasks: [{id: a, uses: "action:x", ${more}}]`)
   const action = (definition: string): string =>
     workflow(`actions: {x: ${definition}}\ntasks: [{id: a, uses: "action:x"}]`)
   const image = `sha256:${'0'.repeat(64)}`
   it.each([
-    ['compensation', task('compensate: {uses: "action:x"}'), 'spec.tasks[0].compensate'],
     [
       'agents',
       workflow('providers: {f: {kind: fake}}\nagents: {x: {provider: f, model: m}}\ntasks: [{id: a, uses: "agent:x"}]'),
       'spec.tasks[0].uses',
     ],
     ['embeddings', `${workflow(smallest)}  memory: {longTerm: {embedding: {}}}\n`, 'spec.memory.longTerm.embedding'],
-    [
-      'automatic compensation',
-      `${workflow(smallest)}  compensation: {onFailure: automatic}\n`,
-      'spec.compensation.onFailure',
-    ],
     ['applying diffs', action('{kind: builtin.apply_diff}'), 'spec.actions.x.kind'],
     ['MCP', action('{kind: mcp.call}'), 'spec.actions.x.kind'],
     ['A2A', action('{kind: a2a.delegate}'), 'spec.actions.x.kind'],

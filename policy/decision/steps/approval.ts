@@ -29,6 +29,10 @@ export function approval(question: Question): Answer {
     const detail = `approval \`${policy.approval}\` (${origin}) asks a person before ${effect.operation} (${effect.effectClass}, risk ${effect.risk})`
     return needed(question, ask('approval', effect.operation, origin, detail))
   }
+  if (effect.toolApproval === 'always' && effect.compensates !== undefined) {
+    const detail = `spec.compensation.approval \`always\` asks a person before task ${effect.compensates} is undone`
+    return needed(question, ask('compensation.approval', effect.compensates, 'document', detail))
+  }
   if (effect.toolApproval === 'always') {
     return needed(
       question,

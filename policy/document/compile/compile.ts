@@ -14,6 +14,7 @@ import type { EffectivePolicy, Plan } from '../plan.ts'
 import { checkActions, checkInput, checkOutputSchema } from './actions.ts'
 import { budgetsOf } from './budgets.ts'
 import { checkCapture } from './capture.ts'
+import { checkCompensationIds, compensationOf, withCompensations } from './compensation.ts'
 import { planDigest } from './digests.ts'
 import { filesOf, workflowDigest } from './files.ts'
 import { boundedBy } from './floor-limits.ts'
@@ -81,7 +82,8 @@ export function compile(options: CompileOptions): CompileResult {
   checkActions(work)
   checkSecrets(work)
   for (const task of tasksOf(work)) {
-    if (task.action !== null && !task.faulty) checkInput(work, task, task.action)
+    for (const one of task.compensation === undefined ? [task] : [task, task.compensation])
+      if (one.action !== null && !one.faulty) checkInput(work, one, one.action)
     checkOutputSchema(work, task)
   }
   checkBindings(work)
@@ -129,9 +131,11 @@ function assemble(
   const policy = policyValues(effective)
   checkMemoryWrites(work, planned)
   checkCapture(work, planned, policy)
+  checkCompensationIds(work, planned)
   if (!checkSize(work, planned)) return null
 
   const { tasks } = planned
+  const acting = withCompensations(tasks)
   const plan: Plan = {
     formatVersion: 1,
     workflowName: metadata.name,
@@ -147,11 +151,12 @@ function assemble(
     memory: spec.memory.working,
     tasks: Object.fromEntries(tasks.map(task => [task.id, task])),
     effectivePolicy: effective,
-    processes: processesOf(work, tasks, defaultTimeoutSeconds),
-    requirements: requirementsOf(tasks, policy.approval),
+    processes: processesOf(work, acting, defaultTimeoutSeconds),
+    requirements: requirementsOf(acting, policy.approval),
     sourceFiles: filesOf(options.document, options.files).sort(),
     budgets: budgetsOf(work, items),
-    ...longTermOf(work, tasks),
+    ...longTermOf(work, acting),
+    ...compensationOf(work, tasks),
   }
   if (reporter.hasErrors() || document.faulty) return plan
   plan.workflowDigest = workflowDigest(options.document, options.files)

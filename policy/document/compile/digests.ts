@@ -56,6 +56,8 @@ function canonicalTask(task: PlanTask, actions: Map<PlanAction, string>): string
 /** Every other field of a task in canonical order; the compiler holds the list complete. */
 const fieldNames = {
   bindings: true,
+  compensate: true,
+  compensates: true,
   control: true,
   failure: true,
   id: true,

@@ -4,7 +4,10 @@ import { bounds } from '../schema/common.ts'
 import type { Work } from './work.ts'
 
 /** The namespace that the plan's tasks read and write, with the defaults where the document names none; absent where no task does. */
-export function longTermOf({ document, reporter }: Work, tasks: readonly PlanTask[]): { longTerm?: PlanLongTerm } {
+export function longTermOf(
+  { document, reporter }: Work,
+  tasks: readonly Pick<PlanTask, 'action'>[],
+): { longTerm?: PlanLongTerm } {
   if (!tasks.some(({ action }) => isLongTermMemory(action.kind))) return {}
   const { namespace = 'default', retentionDays = null } = document.workflow.spec.memory.longTerm ?? {}
   if (namespace.length > bounds.nameCharacters)

@@ -8,7 +8,11 @@ import type { UsedAction, Work } from './work.ts'
 const uses = { action: 'actions', agent: 'agents', workflow: 'subworkflows' } as const
 
 /** What `uses` of a task means; reports a name that is not defined. */
-export function resolveUses(work: Pick<Work, 'document' | 'reporter'>, task: Task, at: Path): UsedAction | null {
+export function resolveUses(
+  work: Pick<Work, 'document' | 'reporter'>,
+  task: Pick<Task, 'uses'>,
+  at: Path,
+): UsedAction | null {
   const { document, reporter } = work
   const path = [...at, 'uses']
   if (task.uses === 'router') return null

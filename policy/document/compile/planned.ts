@@ -1,5 +1,5 @@
 import type { Placed } from '../expand/placed.ts'
-import type { PlanAction, PlanTask } from '../plan.ts'
+import type { PlanAction, PlanCompensation, PlanTask } from '../plan.ts'
 import { placesOfItems } from '../yaml/places.ts'
 import type { Path } from '../yaml/tree.ts'
 import { actionPlanner, inputOf } from './actions.ts'
@@ -47,6 +47,7 @@ export function planTasks(work: Work, placed: readonly Placed[], defaultTimeoutS
       ...(one.iteration !== undefined && { iteration: one.iteration }),
       ...(one.scope !== undefined && { scope: one.scope }),
       ...(one.routes !== undefined && { routes: one.routes }),
+      ...compensationOfPlaced(one, planAction, timeoutOf),
       source: sourceOf(compiled),
     })
     from.push(one)
@@ -60,6 +61,35 @@ export function planTasks(work: Work, placed: readonly Placed[], defaultTimeoutS
       return graph
     },
   }
+}
+
+/** What undoes a placed task, in the same place: its bindings, its loop, its sub-workflow. */
+function compensationOfPlaced(
+  { id, compiled, vars, control, bindings, iteration, scope }: Placed,
+  planAction: ReturnType<typeof actionPlanner>,
+  timeoutOf: (compiled: CompiledTask) => number,
+): Pick<PlanTask, 'compensate'> {
+  const { compensation } = compiled
+  const { action = null } = compensation ?? {}
+  if (compensation === undefined || action === null || control !== undefined) return {}
+  const timeoutSeconds = timeoutOf(compensation)
+  const { uses, retry = { maxAttempts: 1, backoffMs: 0 } } = compensation.task
+  const compensate: PlanCompensation = {
+    uses,
+    when: null,
+    vars,
+    with: inputOf(compensation, action),
+    retry,
+    timeoutSeconds,
+    failure: 'stop',
+    memoryWrites: [],
+    action: planAction(compensation, action, timeoutSeconds),
+    ...(bindings !== undefined && { bindings }),
+    ...(iteration !== undefined && { iteration }),
+    ...(scope !== undefined && { scope }),
+    compensates: { task: id, name: (scope?.prefix ?? '') + compiled.task.id },
+  }
+  return { compensate }
 }
 
 /** Aggregates and the inputs of a sub-workflow are not what the declared task gives. */

@@ -18,8 +18,8 @@ interface Reader {
   own: JsonObject | null
   /** Variables that expansion binds. */
   bound: BoundNames
-  /** `items`: known before the run exists, so from inputs and variables only; `guard`: the `while` of a loop. */
-  as?: 'items' | 'guard'
+  /** `items`: known before the run exists, so from inputs and variables only; `guard`: the `while` of a loop; `compensation`: it may read the task's own output. */
+  as?: 'items' | 'guard' | 'compensation'
 }
 
 export interface ReferenceOptions {
@@ -59,6 +59,7 @@ function checkTask(check: Check, list: TaskList, compiled: CompiledTask): void {
   if (task.when !== undefined) check.condition(task.when, [...path, 'when'], reader)
   if (task.with !== undefined) check.value(task.with, [...path, 'with'], reader)
   check.defaults(compiled, reader)
+  checkCompensation(check, compiled, reader)
   if (task.foreach !== undefined)
     check.value(task.foreach.items, [...path, 'foreach', 'items'], { ...unbound, as: 'items' })
   if (task.matrix !== undefined) check.value(task.matrix.axes, [...path, 'matrix', 'axes'], { ...unbound, as: 'items' })
@@ -67,6 +68,13 @@ function checkTask(check: Check, list: TaskList, compiled: CompiledTask): void {
     if (task.loop.initial !== undefined) check.value(task.loop.initial, [...path, 'loop', 'initial'], unbound)
   }
   if (task.route !== undefined) check.value(task.route.select, [...path, 'route', 'select'], reader)
+}
+
+/** What undoes a task reads what the task could, and what the task gave. */
+function checkCompensation(check: Check, { task, path, compensation }: CompiledTask, reader: Reader): void {
+  const undoing: Reader = { ...reader, as: 'compensation' }
+  if (task.compensate !== undefined) check.value(task.compensate.with, [...path, 'compensate', 'with'], undoing)
+  if (compensation !== undefined) check.defaults(compensation, undoing)
 }
 
 class Check {
@@ -152,6 +160,7 @@ class Check {
       this.#fail(path, `\`${text}\`: there is no task \`${id}\``, help, reader)
     } else if (reader.task !== null && !closure.holds(reader.task.index, index)) {
       const own = reader.task.index === index
+      if (own && reader.as === 'compensation') return
       const message = own
         ? `\`${text}\`: a task cannot read its own output`
         : `\`${text}\`: task \`${reader.task.task.id}\` does not need \`${id}\``

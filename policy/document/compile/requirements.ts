@@ -1,9 +1,10 @@
 import type { ApprovalMode } from '../../decision/policy.ts'
 import type { Predictability } from '../../effect.ts'
 import type { Json } from '../../json.ts'
-import type { PlanAction, PlanEffect, PlanProcess, PlanRequirements, PlanTask } from '../plan.ts'
+import type { PlanAction, PlanEffect, PlanProcess, PlanRequirements } from '../plan.ts'
 import { expressionsOf, holdsTemplate, parseTemplate } from '../template/template.ts'
 import { commandOf } from './actions.ts'
+import type { Effective } from './compensation.ts'
 import { kinds } from './kinds.ts'
 import type { Work } from './work.ts'
 
@@ -21,7 +22,7 @@ export function approvalPossible(
 }
 
 /** What the tasks will need and do, in plan order. */
-export function requirementsOf(tasks: readonly PlanTask[], mode: ApprovalMode): PlanRequirements {
+export function requirementsOf(tasks: readonly Effective[], mode: ApprovalMode): PlanRequirements {
   const tools = new Set<string>()
   const effects: PlanEffect[] = []
   for (const task of tasks) {
@@ -41,7 +42,7 @@ export function requirementsOf(tasks: readonly PlanTask[], mode: ApprovalMode): 
 }
 
 /** An effect is known in full before the run only where nothing of its input comes from the run. */
-function predictabilityOf(task: PlanTask): Predictability {
+function predictabilityOf(task: Effective): Predictability {
   const { predictability } = kinds[task.action.kind as keyof typeof kinds]
   if (predictability !== 'full') return predictability
   const { scope, iteration } = task
@@ -66,7 +67,7 @@ function readsRun(value: Json): boolean {
 }
 
 /** Every process action of the document by name, used or not, as the plan lists it. */
-export function processesOf(work: Work, tasks: readonly PlanTask[], defaultTimeoutSeconds: number): PlanProcess[] {
+export function processesOf(work: Work, tasks: readonly Effective[], defaultTimeoutSeconds: number): PlanProcess[] {
   const users = new Map<string, string[]>()
   for (const { id, action } of tasks) {
     if (action.process === null) continue

@@ -17,13 +17,14 @@ export function checkSize(work: Work, { tasks, from }: Planned): boolean {
     return size
   }
   let size = 0
-  for (const { action } of tasksOf(work)) size += sizeOf(action?.definition.with)
+  for (const { action, compensation } of tasksOf(work))
+    size += sizeOf(action?.definition.with) + sizeOf(compensation?.action?.definition.with)
   for (const [index, task] of tasks.entries()) {
-    size += sizeOf(task.action)
+    size += sizeOf(task.action) + sizeOf(task.compensate?.action)
     const placed = from[index]
     if (placed === undefined || !isExpanded(placed)) continue
     const { with: input, vars, needs, bindings, control, iteration } = task
-    for (const part of [input, vars, needs, bindings, control, iteration]) size += sizeOf(part)
+    for (const part of [input, vars, needs, bindings, control, iteration, task.compensate?.with]) size += sizeOf(part)
   }
   if (size <= documentLimits.planCharacters) return true
   work.reporter.report(['spec', 'actions'], {

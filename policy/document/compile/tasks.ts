@@ -4,6 +4,7 @@ import type { Reporter } from '../reporter.ts'
 import { nearest } from '../schema/fields.ts'
 import type { Task } from '../schema/task.ts'
 import type { Path } from '../yaml/tree.ts'
+import { compensationTask } from './compensation.ts'
 import { Closure, cycles, type Graph, topologicalOrder } from './graph.ts'
 import { resolveUses } from './names.ts'
 import { mergeVars, type VarsFiles } from './vars.ts'
@@ -61,13 +62,22 @@ function collectTasks(
       })
     }
     const faulty = document.lost.size > 0 && path.length === 2 && document.lost.has(`tasks.${index}`)
-    let action = used.get(task.uses) ?? null
-    if (action === null && !(faulty && task.uses === 'action:faulty')) {
-      action = resolveUses({ document, reporter }, task, own)
-      if (action !== null) used.set(task.uses, action)
+    const actionOf = ({ uses }: Pick<Task, 'uses'>, at: Path): UsedAction | null => {
+      const known = used.get(uses) ?? null
+      if (known !== null || (faulty && uses === 'action:faulty')) return known
+      const found = resolveUses({ document, reporter }, { uses }, at)
+      if (found !== null) used.set(uses, found)
+      return found
     }
+    const action = actionOf(task, own)
     const vars = ownVars(document, contents, overrides, task.varsFiles, task.vars)
-    tasks.push({ index, path: own, task, vars, action, faulty })
+    const compiled: CompiledTask = { index, path: own, task, vars, action, faulty }
+    tasks.push(compiled)
+    if (task.compensate === undefined || faulty) continue
+    const at = [...own, 'compensate']
+    const undoing = actionOf(task.compensate, at)
+    const compensation = compensationTask(compiled, task.compensate, { path: at, action: undoing, reporter })
+    if (compensation !== null) compiled.compensation = compensation
   }
   return { tasks, indexOf }
 }

@@ -3,12 +3,6 @@ import type { Path } from '../yaml/tree.ts'
 import { unsupportedKinds } from './kinds.ts'
 import type { CompiledTask, Work } from './work.ts'
 
-/** Fields of a task that this version parses and cannot run. */
-const taskFeatures = {
-  compensate: 'compensation',
-} as const
-const taskFields = Object.keys(taskFeatures) as (keyof typeof taskFeatures)[]
-
 /** Reports every feature that is used and not yet built, by name and place; nothing of it is ever ignored. */
 export function reportUnsupported(work: Work): void {
   const { spec } = work.document.workflow
@@ -22,12 +16,10 @@ export function reportUnsupported(work: Work): void {
   }
 
   if (spec.memory.longTerm?.embedding !== undefined) report(['spec', 'memory', 'longTerm', 'embedding'], 'embeddings')
-  if (spec.compensation.onFailure === 'automatic')
-    report(['spec', 'compensation', 'onFailure'], 'automatic compensation')
   const tasks = usedLists(work).flatMap(list => list.tasks)
   for (const task of tasks) reportTask(work, task, report)
 
-  const used = new Set(tasks.flatMap(task => (task.action === null ? [] : [task.action.name])))
+  const used = new Set(tasks.flatMap(task => [task.action?.name ?? [], task.compensation?.action?.name ?? []].flat()))
   for (const name of used) {
     const action = spec.actions[name]
     if (action === undefined) continue
@@ -46,9 +38,6 @@ function reportTask(
   const { agents } = work.document.workflow.spec
   // A name that is not defined is a fault of its own.
   if (isDefined(agents, 'agent:', task.uses)) report([...path, 'uses'], 'agents', 'value')
-  for (const field of taskFields) {
-    if (task[field] !== undefined) report([...path, field], taskFeatures[field])
-  }
 }
 
 function isDefined(definitions: object, prefix: string, uses: string): boolean {

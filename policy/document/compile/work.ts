@@ -55,6 +55,8 @@ export interface CompiledTask {
   vars: JsonObject
   /** null where it uses no action, or one that is unknown or faulty. */
   action: UsedAction | null
+  /** What undoes it; absent where it has none that is known. */
+  compensation?: CompiledTask
   /** Whether part of it was left out as faulty: what follows from that is not reported again. */
   faulty: boolean
 }

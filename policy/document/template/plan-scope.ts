@@ -16,7 +16,7 @@ export interface RunState {
  * expansion bound. Within a sub-workflow, inputs and tasks are its own.
  */
 export function scopeOfTask(plan: Plan, task: PlanTask, state: RunState): ScopeResult {
-  const base = baseOf(plan, task, state)
+  const base = baseOf(plan, task, withOwnOutput(task, state))
   if (!base.ok) return base
   const { scope } = base
   const bindings = { ...task.bindings, ...(task.iteration !== undefined && { loopIndex: task.iteration.index }) }
@@ -31,6 +31,13 @@ export function scopeOfTask(plan: Plan, task: PlanTask, state: RunState): ScopeR
   // An iteration that is looked at ahead of its turn has no output before it yet.
   if (output === undefined) return { ok: true, scope: { ...scope, vars } }
   return { ok: true, scope: { ...scope, vars: { ...vars, loopPrevious: output }, loop: { output } } }
+}
+
+/** A compensation reads the task that it undoes under the name that the document gave it, whatever it was expanded to. */
+function withOwnOutput({ compensates }: PlanTask, state: RunState): RunState {
+  const own = compensates === undefined ? undefined : state.tasks[compensates.task]
+  if (compensates === undefined || own === undefined) return state
+  return { ...state, tasks: { ...state.tasks, [compensates.name]: own } }
 }
 
 /** What the templates of the final outputs may read. */
