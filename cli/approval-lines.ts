@@ -31,6 +31,10 @@ export function effectLines(expected: ExpectedEffect): Line[] {
           : [
               `    extension ${expected.extension.protocolVersion}, capabilities ${expected.extension.capabilities.join(', ') || 'none'}`,
             ]),
+        ...(expected.secretHelpers ?? []).flatMap(({ variable, command, args, realPath, executableSha256 }) => [
+          `    first, for ${variable}, runs ${[command, ...args].map(word => JSON.stringify(word)).join(' ')}`,
+          `      executable ${realPath}, SHA-256 ${executableSha256}`,
+        ]),
         ...(expected.environment.length === 0 ? [] : [`    environment ${expected.environment.join(', ')}`]),
       ]
     case 'other':

@@ -69,6 +69,7 @@ function expectedProcess(effect: Extract<ExpectedEffect, { kind: 'process' }>): 
       `- Variables: ${effect.environment.length === 0 ? 'none' : codeList(effect.environment, 10_000)}`,
       `- Limits: ${limits.length === 0 ? 'none named' : codeList(limits, 50)}`,
       ...extensionOf(effect.extension),
+      ...helpersOf(effect.secretHelpers ?? []),
     ].join('\n'),
     ...(files.length === 0
       ? []
@@ -81,6 +82,14 @@ function extensionOf(extension: Extract<ExpectedEffect, { kind: 'process' }>['ex
   const { protocolVersion, capabilities } = extension
   const listed = capabilities.length === 0 ? 'none' : codeList(capabilities, 10_000)
   return [`- Extension: protocol ${code(protocolVersion, 200)}, capabilities ${listed}`]
+}
+
+function helpersOf(helpers: NonNullable<Extract<ExpectedEffect, { kind: 'process' }>['secretHelpers']>): string[] {
+  return helpers.map(({ variable, command, args, realPath, executableSha256 }) => {
+    const argv = [command, ...args].map(word => JSON.stringify(word)).join(' ')
+    const file = `program file ${code(realPath, 60_000)}, SHA-256 ${code(executableSha256)}`
+    return `- Runs first, for the value of ${code(variable, 200)}: ${code(argv, 60_000)}, ${file}`
+  })
 }
 
 function inputOf(input: JsonObject): string[] {

@@ -61,6 +61,14 @@ export type ExpectedEffect =
       limits: { [name: string]: number }
       /** What an extension declares, whose handshake must equal it; absent where the process is none. */
       extension?: { protocolVersion: string; capabilities: string[] }
+      /** Programs that run first, each to give the value of one variable; absent where there are none. */
+      secretHelpers?: {
+        variable: string
+        command: string
+        args: string[]
+        realPath: string
+        executableSha256: Digest
+      }[]
     }
   | { kind: 'other'; summary: string; detail: Json }
 

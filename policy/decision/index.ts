@@ -72,6 +72,7 @@ export {
   targetRemedies,
 } from './network/target.ts'
 export type { ApprovalMode, NetworkPolicy, NonInteractiveMode, Policy } from './policy.ts'
+export { remedyFor } from './question.ts'
 export { type FloorResult, parseFloor } from './read-floor.ts'
 export type { Refusal } from './refusal.ts'
 export { policyDefaults, policySchema, secretReferenceSchema, type WrittenPolicy, withDefaults } from './schema.ts'

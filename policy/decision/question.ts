@@ -38,12 +38,12 @@ export function ask(rule: string, subject: string, origin: Origin, detail: strin
 }
 
 /** Whose rule a policy field is. */
-export function originOf(question: Question, field: keyof Policy): Origin {
+export function originOf(question: Pick<Question, 'origins'>, field: keyof Policy): Origin {
   return question.origins[field] ?? 'default'
 }
 
 /** What to change so that a field allows more: the document's field, or the floor that bounds it. */
-export function remedyFor(question: Question, field: keyof Policy, change: string): string {
+export function remedyFor(question: Pick<Question, 'origins'>, field: keyof Policy, change: string): string {
   if (originOf(question, field) === 'floor')
     return `the installed floor sets policy.${field}; ${change} there, if that is meant`
   return `${change} in spec.policy.${field}, if that is meant`

@@ -114,6 +114,7 @@ function preparedProcess(ready: ReadyProcess, kind: ProcessKind, variables: Vari
       argvFiles: fact.argvFiles,
       limits: limitsOf(request, command),
       ...kind.shown,
+      ...shownHelpers(command, fact),
     },
     predictability: 'none',
     unchanged: null,
@@ -128,4 +129,19 @@ function preparedProcess(ready: ReadyProcess, kind: ProcessKind, variables: Vari
       variables.close()
     },
   }
+}
+
+/** The helpers as an approval shows them: they are programs too, and run before the process itself. */
+function shownHelpers(
+  { env }: PlanCommand,
+  { environment }: ProcessPlace['fact'],
+): Pick<Extract<ExpectedEffect, { kind: 'process' }>, 'secretHelpers'> {
+  const secretHelpers = Object.entries(environment).flatMap(([variable, fact]) => {
+    const reference = env[variable]
+    if (!('helper' in fact) || !fact.program.known || reference === undefined || !('process' in reference)) return []
+    const { command, args } = reference.process
+    const { realPath, sha256: executableSha256 } = fact.program
+    return [{ variable, command, args, realPath, executableSha256 }]
+  })
+  return secretHelpers.length === 0 ? {} : { secretHelpers }
 }

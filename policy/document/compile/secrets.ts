@@ -1,4 +1,5 @@
 import type { SecretReference } from '../plan.ts'
+import { referencesIn } from '../secret-references.ts'
 import type { Path } from '../yaml/tree.ts'
 import type { Work } from './work.ts'
 
@@ -6,30 +7,11 @@ import type { Work } from './work.ts'
 export function checkSecrets(work: Work): void {
   const { spec } = work.document.workflow
   if (work.document.lost.has('policy')) return
-  const { customCa } = spec.policy.network ?? {}
-  if (customCa !== undefined) checkSecret(work, ['spec', 'policy', 'network', 'customCa'], customCa)
-  for (const [name, { credential }] of Object.entries(spec.providers)) {
-    if (credential !== undefined) checkSecret(work, ['spec', 'providers', name, 'credential'], credential)
-  }
-  for (const part of ['providers', 'mcpServers', 'a2aPeers'] as const) {
-    const definitions: { [name: string]: { headers: { [header: string]: SecretReference } } } = spec[part]
-    for (const [name, { headers }] of Object.entries(definitions)) {
-      for (const [header, reference] of Object.entries(headers)) {
-        checkSecret(work, ['spec', part, name, 'headers', header], reference)
-      }
-    }
-  }
-  for (const [name, { secrets }] of Object.entries(spec.tools)) {
-    for (const [index, reference] of secrets.entries())
-      checkSecret(work, ['spec', 'tools', name, 'secrets', index], reference)
-  }
-  for (const [name, { env }] of Object.entries(spec.actions)) {
-    for (const [variable, reference] of Object.entries(env)) {
-      const path = ['spec', 'actions', name, 'env', variable]
-      if (!variableName.test(variable))
-        refuse(work, path, `\`${variable}\` is no name of a variable`, 'letters, digits and `_`, no digit first')
-      checkSecret(work, path, reference)
-    }
+  for (const { path, use, reference } of referencesIn(spec)) {
+    const name = String(path.at(-1))
+    if (use === 'variable' && !variableName.test(name))
+      refuse(work, path, `\`${name}\` is no name of a variable`, 'letters, digits and `_`, no digit first')
+    checkSecret(work, path, reference)
   }
 }
 
