@@ -1,4 +1,5 @@
 import { dirname, join, resolve } from 'node:path'
+import type { Floor } from '../policy/decision/index.ts'
 import {
   compile,
   jsonSchemasFor,
@@ -52,20 +53,23 @@ export interface Compiled {
   findings: Finding[]
 }
 
-/** Loads and compiles a document with the inputs and variables of the command line. */
+/**
+ * Loads and compiles a document with the inputs and variables of the command line. Without a floor the plan is the same
+ * on every machine; a run is compiled under the floor of its host. That of the repository lives on its default branch,
+ * where the control plane reads it.
+ */
 export async function compileDocument(
   context: Pick<Context, 'directory' | 'options'>,
   file: string,
   options: DocumentOptions,
-  { requireInputs = true } = {},
+  { requireInputs = true, floor = null }: { requireInputs?: boolean; floor?: Floor | null } = {},
 ): Promise<Compiled> {
   const loaded = loadDocument(context, file)
   const { document, files, warnings } = loaded
   const inputs = readInputs(context.directory, options)
   const vars = readVarsFiles(context.directory, options)
-  // The repository's floor lives on its default branch, where the control plane reads it; the host's is met when running.
   const jsonSchemas = await jsonSchemasFor(document)
-  const { plan, diagnostics } = compile({ document, inputs, files, floor: null, vars, requireInputs, jsonSchemas })
+  const { plan, diagnostics } = compile({ document, inputs, files, floor, vars, requireInputs, jsonSchemas })
   return { loaded, plan, findings: inOrder([...warnings, ...diagnostics]) }
 }
 
@@ -74,8 +78,9 @@ export async function planOf(
   context: Pick<Context, 'directory' | 'options'>,
   file: string,
   options: DocumentOptions,
+  floor: Floor | null = null,
 ): Promise<Compiled & { plan: Plan }> {
-  const compiled = await compileDocument(context, file, options)
+  const compiled = await compileDocument(context, file, options, { floor })
   const { plan } = compiled
   if (plan === null) throw new FindingsError(compiled.findings)
   return { ...compiled, plan }

@@ -12,13 +12,13 @@ import { hostPorts } from '../ports.ts'
 
 /** `explain FILE TASK`: what would be decided about a task's effect on this host, and by which rules. */
 export const explain: Handler = async (context, [file = '', id = ''], options) => {
-  const { loaded, plan, findings } = await planOf(context, file, documentOptionsSchema.parse(options))
+  const floor = readHostFloor()
+  const { loaded, plan, findings } = await planOf(context, file, documentOptionsSchema.parse(options), floor)
   if (plan.tasks[id] === undefined)
     throw new CliError('task_not_found', `${file} has no task ${id}`, {
       help: `its tasks: ${plan.order.join(', ')}`,
       file,
     })
-  const floor = readHostFloor()
   const documents = [loaded.absolute, ...loaded.sources]
   const { tasks } = await predictRun(hostPorts(context, { workspace: loaded.workspace, documents, floor }), plan)
   const prediction = tasks.find(({ task }) => task === id)

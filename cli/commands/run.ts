@@ -24,8 +24,8 @@ export const run: Handler = async (context, [file = ''], given) => {
   const options = optionsSchema.parse(given)
   if (options.diff && !options.check) throw new CliError('usage', '--diff needs --check', { help: 'add --check' })
   if (options.interactive) requireTerminal(context)
-  const { loaded, plan, findings } = await planOf(context, file, options)
   const floor = readHostFloor()
+  const { loaded, plan, findings } = await planOf(context, file, options, floor)
   const host = hostPorts(context, {
     workspace: loaded.workspace,
     documents: [loaded.absolute, ...loaded.sources],

@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { type Digest, digest } from '../canonical.ts'
 import { isolations } from '../effect.ts'
 import type { Json } from '../json.ts'
+import { limitNames } from './limit-names.ts'
 import { approvalModes, nonInteractiveModes } from './policy.ts'
 import { networkSchema, policySchema, secretReferenceSchema } from './schema.ts'
 
@@ -64,6 +65,17 @@ export const policyBoundsSchema = z.lazy(() =>
 )
 export type PolicyBounds = z.infer<typeof policyBoundsSchema>
 
+const limitsSchema = z.record(z.string(), z.number().min(0)).check(context => {
+  for (const name of Object.keys(context.value))
+    if (!limitNames.has(name))
+      context.issues.push({
+        code: 'custom',
+        message: `\`${name}\` is no field that can be bounded by name; those of the policy are bounded under \`policy\``,
+        path: [name],
+        input: context.value,
+      })
+})
+
 /**
  * `spec` of a SecurityFloor: a minimum that a document can only tighten (02, The floor). An absent field is no bound,
  * except those with a default, which a floor always states: `preventSelfApproval` and `approvers.permission`. Made when
@@ -74,7 +86,7 @@ export const floorSchema = z.lazy(() =>
     minimumIsolation: z.enum(isolations).optional(),
     policy: policyBoundsSchema.optional(),
     /** Upper bounds by field name, `timeoutSeconds`, in the unit that the name says. */
-    limits: z.record(z.string().min(1), z.number().min(0)).optional(),
+    limits: limitsSchema.optional(),
     /** Container images that may run, as documents write them. */
     images: z.array(z.string().min(1)).optional(),
     /** Extra directories on which bare command names resolve. */

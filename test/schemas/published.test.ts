@@ -19,28 +19,43 @@ function isObject(value: Json | undefined): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
+interface Field {
+  at: string
+  /** What the reference leads to in the end. */
+  target: JsonObject
+  /** The first on the way there. */
+  description: string
+}
+
 /** Every field of a schema with its path, references followed once each. */
-function fieldsOf(schema: JsonObject): { at: string; field: JsonObject; target: JsonObject }[] {
-  const found: { at: string; field: JsonObject; target: JsonObject }[] = []
+function fieldsOf(schema: JsonObject): Field[] {
+  const found: Field[] = []
   const seen = new Set<JsonObject>()
-  const resolve = (node: JsonObject): JsonObject => {
+  const next = (node: JsonObject): JsonObject | null => {
     const name =
       String(node['$ref'] ?? '')
         .split('/')
         .at(-1) ?? ''
     const definitions = schema['$defs']
     const target = isObject(definitions) ? definitions[name] : undefined
-    return isObject(target) ? target : node
+    return isObject(target) ? target : null
+  }
+  const fieldOf = (node: JsonObject, at: string): Field => {
+    const text = typeof node['description'] === 'string' ? node['description'] : ''
+    const below = next(node)
+    if (below === null) return { at, target: node, description: text }
+    const { target, description } = fieldOf(below, at)
+    return { at, target, description: text === '' ? description : text }
   }
   const walk = (node: Json | undefined, at: string): void => {
     if (Array.isArray(node)) for (const item of node) walk(item, at)
     if (!isObject(node)) return
-    const target = resolve(node)
+    const { target } = fieldOf(node, at)
     if (seen.has(target)) return
     seen.add(target)
     const { properties } = target
     for (const [name, field] of Object.entries(isObject(properties) ? properties : {})) {
-      if (isObject(field)) found.push({ at: `${at}.${name}`, field, target: resolve(field) })
+      if (isObject(field)) found.push(fieldOf(field, `${at}.${name}`))
       walk(field, `${at}.${name}`)
     }
     for (const key of ['items', 'additionalProperties', 'anyOf', 'oneOf', 'allOf']) walk(target[key], at)
@@ -53,7 +68,7 @@ describe.each(Object.entries(published))('the JSON Schema of a %s', (_, schema) 
   it('describes itself and every field', () => {
     const fields = fieldsOf(schema)
     expect(fields.length).toBeGreaterThan(25)
-    const bare = fields.filter(({ field, target }) => (field['description'] ?? target['description'] ?? '') === '')
+    const bare = fields.filter(({ description }) => description === '')
     expect(bare.map(({ at }) => at)).toEqual([])
     expect(schema['description']).toEqual(expect.any(String))
   })
@@ -62,9 +77,7 @@ describe.each(Object.entries(published))('the JSON Schema of a %s', (_, schema) 
     const unit =
       /Seconds|Bytes|Millis|Ms$|[Nn]umber|seconds|bytes|days|dollar|thousandths|tokens|attempts|processes|files|ports/
     const numbers = fieldsOf(schema).filter(({ target }) => ['integer', 'number'].includes(String(target['type'])))
-    const bare = numbers.filter(
-      ({ at, field, target }) => !unit.test(`${at} ${field['description'] ?? target['description']}`),
-    )
+    const bare = numbers.filter(({ at, description }) => !unit.test(`${at} ${description}`))
     expect(bare.map(({ at }) => at)).toEqual([])
   })
 
@@ -78,8 +91,8 @@ describe.each(Object.entries(published))('the JSON Schema of a %s', (_, schema) 
 })
 
 it('the defaults of the policy are those that hold', () => {
-  const { field } = fieldsOf(published.workflow).find(({ at }) => at === '.spec.policy') ?? { field: {} }
-  const properties = isObject(field) && isObject(field['properties']) ? field['properties'] : {}
+  const properties = fieldsOf(published.workflow).find(({ at }) => at === '.spec.policy')?.target['properties']
+  if (!isObject(properties)) throw new Error('no policy')
   const shown = Object.entries(withDefaults({})).map(([name, value]) => {
     const own = properties[name]
     const asWritten = value === 'any' ? [] : value

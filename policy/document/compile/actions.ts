@@ -79,6 +79,16 @@ function checkIsolation(work: Work, path: Path, action: Action): void {
       help: `write isolation: ${least}`,
     })
   }
+  const { isolation } = action
+  const image = isolation === 'process' ? undefined : action[isolation]?.image
+  const images = work.floor?.images
+  if (image === undefined || images === undefined || images.includes(image)) return
+  const allowed = images.length === 0 ? 'none' : images.map(one => `\`${one}\``).join(', ')
+  work.reporter.report([...path, isolation, 'image'], {
+    code: 'floor_violation',
+    message: `image \`${image}\` is not among the images that the floor set by ${setBy(work.floor, 'images')} allows`,
+    help: `it allows ${allowed}; use one of these, or have the floor changed`,
+  })
 }
 
 /** Checks the input of a task against what its action takes; templates are taken to give the right type. */
@@ -175,7 +185,7 @@ export function actionPlanner(
       risk: kind.process && definition.isolation !== 'process' ? 'medium' : kind.risk,
       idempotency: definition.idempotency ?? kind.idempotency,
       isolation: definition.isolation,
-      process: kind.process ? commandOf(work, name, definition, timeoutSeconds) : null,
+      process: kind.process ? commandOf(work, definition, timeoutSeconds) : null,
       ...(definition.kind === 'extension.process'
         ? { extension: extensionOf(definition) }
         : { ...(inputSchema !== undefined && { inputSchema }), ...(outputSchema !== undefined && { outputSchema }) }),
@@ -188,12 +198,11 @@ export function actionPlanner(
 const mebibyte = 1_048_576
 
 /** What a process action runs, with the limits that hold under the floor. */
-export function commandOf(work: Work, name: string, action: Action, timeoutSeconds: number): PlanCommand {
-  const path = ['spec', 'actions', name]
+export function commandOf({ floor }: Pick<Work, 'floor'>, action: Action, timeoutSeconds: number): PlanCommand {
   const limit = (
     field: 'stdoutLimitBytes' | 'stderrLimitBytes' | 'combinedOutputLimitBytes',
     otherwise: number,
-  ): number => boundedBy(work.floor, work.reporter, path, { field, written: action[field], otherwise })
+  ): number => boundedBy(floor, field, action[field], otherwise)
   return {
     command: action.command ?? '',
     args: action.args,

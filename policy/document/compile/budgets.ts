@@ -9,6 +9,9 @@ const runBudgets = [
   'maxWallTimeSeconds',
   'maxProcessOutputBytes',
   'maxArtifactBytes',
+  'maxProviderRequests',
+  'maxTotalTokens',
+  'maxCostMicrousd',
 ] as const
 
 /** Budgets that are written, and those that only the floor sets; `items` = what foreach and matrix made. */
@@ -19,7 +22,7 @@ export function budgetsOf({ document, floor, reporter }: Work, items: number): {
   const names = new Set([...Object.keys(written), ...runBudgets.filter(name => floor?.limits?.[name] !== undefined)])
   for (const field of [...names].sort()) {
     const otherwise = floor?.limits?.[field] ?? 0
-    budgets[field] = boundedBy(floor, reporter, path, { field, written: written[field], otherwise })
+    budgets[field] = boundedBy(floor, field, written[field], otherwise)
   }
   const { maxExpansionItems } = budgets
   if (maxExpansionItems !== undefined && items > maxExpansionItems) {

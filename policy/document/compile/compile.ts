@@ -17,7 +17,7 @@ import { checkCapture } from './capture.ts'
 import { checkCompensationIds, compensationOf, withCompensations } from './compensation.ts'
 import { planDigest } from './digests.ts'
 import { filesOf, workflowDigest } from './files.ts'
-import { boundedBy } from './floor-limits.ts'
+import { underLimits } from './floor-limits.ts'
 import { checkGivenInputs, effectiveInputs } from './inputs.ts'
 import { longTermOf } from './long-term.ts'
 import { checkMemoryWrites } from './memory-writes.ts'
@@ -60,7 +60,8 @@ export interface CompileResult {
  */
 export function compile(options: CompileOptions): CompileResult {
   const { floor, inputs, requireInputs = true } = options
-  const { document, reporter, placeOf, inPacks } = withPacks(options.document, options.files)
+  const { document: merged, reporter, placeOf, inPacks } = withPacks(options.document, options.files)
+  const document = underLimits(merged, floor, reporter)
   const { spec } = document.workflow
   const { contents, diagnostics: inFiles } = readVarsFiles(document, options.files, reporter)
   const overrides = options.vars ?? {}
@@ -115,17 +116,7 @@ function assemble(
 ): Plan | null {
   const { document, floor, reporter } = work
   const { metadata, spec } = document.workflow
-  const bound = (path: string[], field: string, written: number | undefined, otherwise: number): number =>
-    boundedBy(floor, reporter, path, { field, written, otherwise })
-  const written = runtimeOf(document)
-  const runtime = ['spec', 'runtime']
-  const maxConcurrency = bound(runtime, 'maxConcurrency', written.maxConcurrency, spec.runtime.maxConcurrency)
-  const defaultTimeoutSeconds = bound(
-    runtime,
-    'defaultTimeoutSeconds',
-    written.defaultTimeoutSeconds,
-    spec.runtime.defaultTimeoutSeconds,
-  )
+  const { maxConcurrency, defaultTimeoutSeconds } = spec.runtime
 
   const planned = planTasks(work, placed, defaultTimeoutSeconds)
   const policy = policyValues(effective)
@@ -162,10 +153,4 @@ function assemble(
   plan.workflowDigest = workflowDigest(options.document, options.files)
   plan.planDigest = planDigest(plan)
   return plan
-}
-
-function runtimeOf(document: WorkflowDocument): { maxConcurrency?: number; defaultTimeoutSeconds?: number } {
-  const spec = document.value['spec'] as JsonObject | undefined
-  const runtime = spec?.['runtime']
-  return document.lost.has('runtime') || runtime === undefined ? {} : (runtime as { maxConcurrency?: number })
 }

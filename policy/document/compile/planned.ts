@@ -118,19 +118,15 @@ function nothing({ control, compiled }: Placed): PlanAction {
   }
 }
 
-/** The time limit of each declared task; one beyond the floor is told once, whatever the task expands to. */
+/** The time limit of each declared task, made once, whatever the task expands to. */
 function timeouts(work: Work, defaultTimeoutSeconds: number): (compiled: CompiledTask) => number {
   const known = new Map<CompiledTask, number>()
   return compiled => {
     const before = known.get(compiled)
     if (before !== undefined) return before
-    const { task, action, path } = compiled
-    const place = task.timeoutSeconds === undefined ? ['spec', 'actions', action?.name ?? ''] : path
-    const seconds = boundedBy(work.floor, work.reporter, place, {
-      field: 'timeoutSeconds',
-      written: task.timeoutSeconds ?? action?.definition.timeoutSeconds,
-      otherwise: defaultTimeoutSeconds,
-    })
+    const { task, action } = compiled
+    const written = task.timeoutSeconds ?? action?.definition.timeoutSeconds
+    const seconds = boundedBy(work.floor, 'timeoutSeconds', written, defaultTimeoutSeconds)
     known.set(compiled, seconds)
     return seconds
   }

@@ -5,6 +5,7 @@ import type { PlanAction, PlanEffect, PlanProcess, PlanRequirements } from '../p
 import { expressionsOf, holdsTemplate, parseTemplate } from '../template/template.ts'
 import { commandOf } from './actions.ts'
 import type { Effective } from './compensation.ts'
+import { boundedBy } from './floor-limits.ts'
 import { kinds } from './kinds.ts'
 import type { Work } from './work.ts'
 
@@ -78,7 +79,8 @@ export function processesOf(work: Work, tasks: readonly Effective[], defaultTime
   for (const name of Object.keys(work.document.workflow.spec.actions).sort()) {
     const action = work.document.workflow.spec.actions[name]
     if (action === undefined || !kinds[action.kind].process) continue
-    const command = commandOf(work, name, action, action.timeoutSeconds ?? defaultTimeoutSeconds)
+    const timeoutSeconds = boundedBy(work.floor, 'timeoutSeconds', action.timeoutSeconds, defaultTimeoutSeconds)
+    const command = commandOf(work, action, timeoutSeconds)
     const { container } = action
     const contained = action.isolation === 'container' && container !== undefined
     processes.push({
