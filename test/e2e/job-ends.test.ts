@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { JsonObject } from '../../policy/json.ts'
-import { type Job, type RunningProcess, timing, type Workflow } from '../github/index.ts'
+import { type Job, type RunningProcess, type ScriptStep, timing, type Workflow } from '../github/index.ts'
 import { counted, openStage, type Play, type Stage } from './stage.ts'
 
 /** Jobs that end in the middle of an effect, by the runner's own ways, and what the next attempt makes of it. */
@@ -58,25 +58,29 @@ const change =
 const events = (play: Play) => play.events(play.step().outputs['run-id'])
 
 test.each([
-  ['the job’s', { 'timeout-minutes': 1 }, 'cancelled'],
-  ['the step’s', null, 'failure'],
+  ['the job’s', 'cancelled'],
+  ['the step’s', 'failure'],
 ] as const)(
   'timeout-minutes, %s, is reached while an effect runs: children gone, the end recorded, no orphan',
-  async (_, job, conclusion) => {
+  async (whose, conclusion) => {
     const work = slow()
-    // One minute is as long as the effect needs to begin.
-    Object.assign(timing, { minute: 8_000 })
-    const play = await stage.begin({
-      spec: work.spec,
-      workflow: workflow => {
-        if (job !== null) return change(job)(workflow)
+    let minuteIsOver = () => {}
+    timing.after = (_, act) => {
+      minuteIsOver = act
+      return () => {}
+    }
+    const limit = { 'timeout-minutes': 1 }
+    const play = await ended(
+      work,
+      () => minuteIsOver(),
+      workflow => {
         const [step] = workflow.jobs['gate']?.steps ?? []
-        return change({ steps: step === undefined ? [] : [{ ...step, 'timeout-minutes': 1 }] })(workflow)
+        if (step === undefined) throw new Error('no step')
+        return change(whose === 'the job’s' ? limit : { steps: [{ ...step, ...limit }] })(workflow)
       },
-    })
-    Object.assign(timing, usual)
-    expect(work.lines()).toEqual(['started'])
-    expect(play.step()).toMatchObject({
+    )
+    timing.after = usual.after
+    expect(play.step(), play.step().log).toMatchObject({
       exitCode: 130,
       signal: null,
       outputs: { status: 'uncertain', 'exit-code': '130' },
@@ -88,7 +92,7 @@ test.each([
     expect(counted(await events(play))).toMatchObject({ 'effect.started': 1 })
     // A process that was ended in its middle may have done its work: a re-run says so and starts nothing.
     await play.again()
-    expect(play.step()).toMatchObject({ exitCode: 4, outputs: { status: 'uncertain' } })
+    expect(play.step(), play.step().log).toMatchObject({ exitCode: 4, outputs: { status: 'uncertain' } })
     expect(work.lines()).toEqual(['started'])
   },
 )
@@ -96,25 +100,27 @@ test.each([
 /** A play whose first attempt ends as `end` ends it, once the effect has begun. */
 async function ended(
   work: ReturnType<typeof slow>,
-  end: (process: RunningProcess, play: () => Play) => void,
+  end: (process: RunningProcess, play: Play) => void,
+  workflow?: (workflow: Workflow) => Workflow,
 ): Promise<Play> {
-  let play: Play | null = null
   const running = Promise.withResolvers<RunningProcess>()
-  play = await stage.begin({
+  const play = await stage.begin({
     spec: work.spec,
     complete: false,
+    ...(workflow && { workflow }),
     onProcess: process => process.phase === 'main' && running.resolve(process),
   })
   const process = await running.promise
-  await comes(() => work.pids().length === 2)
-  end(process, () => play as Play)
+  await comes(() => work.pids().length === 2 || play.handle.attempt().status === 'completed')
+  expect(play.handle.attempt().status, play.handle.job().steps[0]?.log).toBe('in_progress')
+  end(process, play)
   await play.handle.completed(1)
   return play
 }
 
 test('the machine is lost while an effect runs: the next attempt fences it, and the effect is uncertain, not repeated', async () => {
   const work = slow()
-  const play = await ended(work, (_, of) => of().handle.loseRunner())
+  const play = await ended(work, (_, begun) => begun.handle.loseRunner())
   expect(play.handle.job().conclusion).toBe('failure')
   await play.again()
   expect(play.step()).toMatchObject({ exitCode: 4, outputs: { status: 'uncertain' } })
@@ -128,9 +134,9 @@ test('the machine is lost while an effect runs: the next attempt fences it, and 
 test('the runner dies alone and the step lives on: the next attempt takes the run, what lives on can record nothing more', async () => {
   const work = slow()
   let pid = 0
-  const play = await ended(work, (process, of) => {
+  const play = await ended(work, (process, begun) => {
     pid = process.pid
-    of().handle.loseRunner('gate', 'runner')
+    begun.handle.loseRunner('gate', 'runner')
   })
   expect(gone(pid)).toBe(false)
   await play.again()
@@ -166,29 +172,15 @@ test('a cancelled job: 130, children gone before the runner’s SIGTERM, later a
   const work = slow()
   let at = 0
   const seen: unknown[] = []
-  const play = await (async () => {
-    const running = Promise.withResolvers<void>()
-    const begun = await stage.begin({
-      spec: work.spec,
-      complete: false,
-      onProcess: process => process.phase === 'main' && running.resolve(),
-      workflow: workflow => {
-        const steps = workflow.jobs['gate']?.steps ?? []
-        const tell = ({
-          steps: ended,
-        }: {
-          steps: { readonly [id: string]: { outputs: { readonly [name: string]: string } } }
-        }) => void seen.push(ended['agentctl']?.outputs['status'], Date.now() - at)
-        return change({ steps: [...steps, { if: 'always()', run: tell }] })(workflow)
-      },
-    })
-    await running.promise
-    await comes(() => work.pids().length === 2)
-    at = Date.now()
-    begun.handle.cancel()
-    await begun.handle.completed()
-    return begun
-  })()
+  const tell: ScriptStep['run'] = ({ steps }) => void seen.push(steps['agentctl']?.outputs['status'], Date.now() - at)
+  const play = await ended(
+    work,
+    (_, begun) => {
+      at = Date.now()
+      begun.handle.cancel()
+    },
+    workflow => change({ steps: [...(workflow.jobs['gate']?.steps ?? []), { if: 'always()', run: tell }] })(workflow),
+  )
   expect(play.step()).toMatchObject({ exitCode: 130, signal: null, conclusion: 'cancelled' })
   expect(work.pids().every(gone)).toBe(true)
   expect(seen[0]).toBe('uncertain')

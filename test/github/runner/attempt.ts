@@ -99,13 +99,13 @@ export async function runAttempt(
     mkdirSync(ports.directory, { recursive: true })
     const lost = new AbortController()
     runners.set(job, loss => lost.abort(loss))
-    const timer = limitTime(job, cancel)
+    const forget = limitTime(job, cancel)
     world.changed()
     try {
       const jobStop: JobStop = { cancelled: cancel.signal, forced: stop.forced, lost: lost.signal }
       return await runJob(run, job, { ...ports, token, oidc, contexts, stop: jobStop } satisfies JobPorts)
     } finally {
-      clearTimeout(timer)
+      forget?.()
       runners.delete(job)
       // A job's token ends with the job.
       ports.revokeJobToken(token)
@@ -142,16 +142,16 @@ export function neverStarted(run: WorkflowRun, attempt: RunAttempt, { world, eve
 }
 
 /** `timeout-minutes` of a job cancels it, as seen in public runs: conclusion `cancelled` and this annotation. */
-function limitTime(job: JobAttempt, cancel: AbortController): NodeJS.Timeout | undefined {
+function limitTime(job: JobAttempt, cancel: AbortController): (() => void) | null {
   const minutes = job.definition['timeout-minutes']
-  if (minutes === undefined) return undefined
-  return setTimeout(() => {
+  if (minutes === undefined) return null
+  return timing.after(minutes * timing.minute, () => {
     job.annotations.push({
       level: 'error',
       message: `The job has exceeded the maximum execution time of ${minutes}m0s`,
     })
     cancel.abort()
-  }, minutes * timing.minute)
+  })
 }
 
 function runConclusion(jobs: readonly JobAttempt[]): Conclusion {

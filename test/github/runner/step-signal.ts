@@ -35,13 +35,13 @@ export function stepSignal(where: StepScope, step: Pick<Step, 'if' | 'timeout-mi
   else forced.addEventListener('abort', force, { once: true })
   where.timeout?.addEventListener('abort', expire, { once: true })
   const minutes = step['timeout-minutes']
-  const timer = minutes === undefined ? undefined : setTimeout(expire, minutes * timing.minute)
+  const forget = minutes === undefined ? null : timing.after(minutes * timing.minute, expire)
   return {
     signal: ends.signal,
     timeout: timeout.signal,
     timedOut: () => timeout.signal.aborted && !cancelled.aborted,
     close: () => {
-      clearTimeout(timer)
+      forget?.()
       cancelled.removeEventListener('abort', cancel)
       forced.removeEventListener('abort', force)
       where.timeout?.removeEventListener('abort', expire)

@@ -11,4 +11,9 @@ export const timing = {
   drain: 5_000,
   /** One minute of `timeout-minutes`. */
   minute: 60_000,
+  /** Calls back when a `timeout-minutes` is over; answers how to forget it. A test may say for itself when that is. */
+  after(milliseconds: number, act: () => void): () => void {
+    const timer = setTimeout(act, milliseconds)
+    return () => clearTimeout(timer)
+  },
 }
