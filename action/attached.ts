@@ -27,6 +27,7 @@ interface Session {
   commit: Commit
   answer: AttachAnswer
   floor: Floor | null
+  host: HostFloor
 }
 
 /** Runs under a control plane: attach, then what the attempt table of 04 says for this instance. */
@@ -50,7 +51,7 @@ export async function runAttached(context: ActionContext, source: TokenSource, h
   if (answer.lease === null) return recordedOutcome(answer)
 
   const floor = effectiveFloor(answer.floor as Json, inputFloor, host)
-  const session = { context, loaded, commit, answer, floor }
+  const session = { context, loaded, commit, answer, floor, host }
   const { owner, name: repo } = answer.repository
   const ledger = remoteLedger({
     ...calls,
@@ -83,11 +84,14 @@ async function work(session: Session, ledger: RemoteLedger): Promise<Outcome> {
   }
 }
 
-async function startNew({ context, loaded, commit, answer, floor }: Session, ledger: RemoteLedger): Promise<Outcome> {
+async function startNew(
+  { context, loaded, commit, answer, floor, host }: Session,
+  ledger: RemoteLedger,
+): Promise<Outcome> {
   const plan = await planOf(context, loaded, floor)
   checkRepository(floor, plan, context.job)
   await warnOfLocalChanges(context, plan)
-  const ended = await startRun(portsFor(context, loaded, ledger, floor, null), {
+  const ended = await startRun(portsFor(context, loaded, ledger, { effective: floor, host }, null), {
     run: answer.run,
     epoch: answer.epoch,
     plan,
@@ -101,9 +105,9 @@ async function startNew({ context, loaded, commit, answer, floor }: Session, led
 }
 
 async function resume(session: Session, ledger: RemoteLedger): Promise<Outcome> {
-  const { context, loaded, commit, answer, floor } = session
+  const { context, loaded, commit, answer, floor, host } = session
   const known = await resumable(context, loaded, ledger, answer.run, floor)
-  const ended = await resumeRun(portsFor(context, loaded, known, floor, null), {
+  const ended = await resumeRun(portsFor(context, loaded, known, { effective: floor, host }, null), {
     run: answer.run,
     epoch: answer.epoch,
     commit,

@@ -31,7 +31,7 @@ export async function runLocal(context: ActionContext, hostFloor: HostFloor): Pr
   context.state.begin(loaded.path, null)
   context.state.hold(run)
   try {
-    const ended = await startRun(portsFor(context, loaded, ledger, floor, file), {
+    const ended = await startRun(portsFor(context, loaded, ledger, { effective: floor, host: hostFloor }, file), {
       run,
       epoch: 1,
       plan,

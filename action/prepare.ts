@@ -8,6 +8,7 @@ import type { ProgressEvent, RunnerPorts } from '../runner/index.ts'
 import type { ActionContext } from './context.ts'
 import { compilePlan, type LoadedDocument } from './document.ts'
 import { ActionError, exits } from './failure.ts'
+import type { HostFloor } from './floor.ts'
 import { secretsOf } from './guard.ts'
 
 /** The plan of a new run, its findings annotated, the secrets that it reads known to the guard. */
@@ -96,12 +97,18 @@ function shown(guard: ActionContext['guard'], event: Extract<ProgressEvent, { ty
   }
 }
 
+/** What all floors demand together, and that of this host, which is part of what an approval is bound to. */
+export interface Floors {
+  effective: Floor | null
+  host: HostFloor
+}
+
 /** What the runner gets from this face. */
 export function portsFor(
   context: ActionContext,
   loaded: LoadedDocument,
   ledger: Ledger,
-  floor: Floor | null,
+  floors: Floors,
   ledgerFile: string | null,
 ): RunnerPorts {
   const { clock, ids, environment, job, signal, progress, guard } = context
@@ -117,12 +124,14 @@ export function portsFor(
       ...(ledgerFile === null ? [] : [ledgerFile, `${ledgerFile}-wal`, `${ledgerFile}-shm`]),
     ],
     temporaryDirectories: [job.temp],
-    searchPath: floor?.searchPath ?? [],
+    searchPath: floors.effective?.searchPath ?? [],
+    hostFloor: floors.host.state === 'installed' ? floors.host.floor : null,
     signal,
     learnSecrets: values => guard.learn(values),
     report: event => {
       if (event.type === 'task.ended') progress.report(shown(guard, event))
-      else if (event.type === 'decision') progress.report({ ...event, reason: guard.text(event.reason) })
+      else if (event.type === 'decision')
+        progress.report({ ...event, reason: guard.text(event.reason), steps: guard.record(event.steps) })
       else progress.report(event)
     },
   }

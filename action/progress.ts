@@ -1,4 +1,5 @@
 import type { ApprovalRecord, Resolution } from '../policy/approval/record.ts'
+import type { DecisionStep } from '../policy/decision/index.ts'
 import type { JsonObject } from '../policy/json.ts'
 import type { ProgressEvent } from '../runner/index.ts'
 import type { Annotations } from './annotations.ts'
@@ -15,6 +16,8 @@ export interface TaskLine {
   milliseconds: number
   /** Decisions as they were made, `allow: rules`, `ask: reason`, `deny: reason`. */
   decisions: string[]
+  /** Answers of the last decision, each with the rule that gave it. */
+  steps: readonly DecisionStep[]
   message: string
   /** What held its effect, and what of it was absent; null where nothing had to. */
   enforcement: JsonObject | null
@@ -84,9 +87,11 @@ export class Progress {
     this.#line(`${task} (${kind}) started`)
   }
 
-  #decided({ task, outcome, reason }: { task: string; outcome: string; reason: string }): void {
+  #decided({ task, outcome, reason, steps }: Extract<ProgressEvent, { type: 'decision' }>): void {
     const text = reason === '' ? outcome : `${outcome}: ${reason}`
-    this.#task(task).decisions.push(text)
+    const line = this.#task(task)
+    line.decisions.push(text)
+    line.steps = steps
     this.#line(`${task}: ${text}`)
   }
 
@@ -119,7 +124,16 @@ export class Progress {
   #task(task: string): TaskLine {
     const known = this.#tasks.get(task)
     if (known !== undefined) return known
-    const line = { task, kind: '', state: 'pending', milliseconds: 0, decisions: [], message: '', enforcement: null }
+    const line: TaskLine = {
+      task,
+      kind: '',
+      state: 'pending',
+      milliseconds: 0,
+      decisions: [],
+      steps: [],
+      message: '',
+      enforcement: null,
+    }
     this.#tasks.set(task, line)
     return line
   }

@@ -42,6 +42,7 @@ export function summaryText(outcome: Outcome, facts: SummaryFacts): string {
     ...containment(facts.tasks),
     ...outputs(outcome),
     ...proof(outcome, facts),
+    ...trace(facts.tasks),
   ]
   const cut = `\n\n**Cut here.** The rest is in the audit trail${outcome.auditUrl === '' ? '' : `: ${outcome.auditUrl}`}\n`
   const kept: string[] = []
@@ -122,6 +123,18 @@ function proof({ run, planDigest, head, auditUrl }: Outcome, { hostFloor }: Summ
   ]
   const shown = rows.flatMap(([name, value]) => (value ? [`| ${name} | ${escaped(value)} |`] : []))
   return ['', '### Proof', '', '| | |', '|---|---|', ...shown]
+}
+
+/** The five answers about each effect; last, since it is the first thing to be cut. */
+function trace(tasks: TaskLine[]): string[] {
+  const rows = tasks.flatMap(({ task, steps }) =>
+    steps.map(({ step, outcome, rule, origin, subject, remedy }) =>
+      [task, step, outcome, rule, origin, subject, remedy].map(cell => ` ${escaped(cell)} `).join('|'),
+    ),
+  )
+  if (rows.length === 0) return []
+  const head = ['', '### Decisions', '', '| task | decision | answer | rule | whose | about | what to change |']
+  return [...head, '|---|---|---|---|---|---|---|', ...rows.map(row => `|${row}|`)]
 }
 
 /**

@@ -22,7 +22,8 @@ export async function openOutside(context: RunContext, slots: readonly Slot[]): 
 
 async function opening(context: RunContext, { id, asked, recorded, condition }: Slot): Promise<Draft[]> {
   const move = await moveTask(context, id, { to: 'running', condition })
-  report(context, { type: 'decision', task: id, outcome: 'allow', reason: decidedBy(asked) })
+  const { steps } = asked.decision
+  report(context, { type: 'decision', task: id, outcome: 'allow', reason: decidedBy(asked), steps })
   const request = recorded ? [] : [await requestDraft(context, asked)]
   return [move, ...request, startDraft(asked)]
 }

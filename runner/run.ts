@@ -1,5 +1,6 @@
 import type { Ledger, PauseRecord } from '../ledger/port.ts'
 import type { ApprovalSettings, Commit } from '../policy/approval/record.ts'
+import type { DecisionStep } from '../policy/decision/decision.ts'
 import type { Floor } from '../policy/decision/floor.ts'
 import type { Plan } from '../policy/document/plan.ts'
 import type { Json, JsonObject } from '../policy/json.ts'
@@ -65,8 +66,8 @@ export type ProgressEvent =
       /** What held its last effect while it ran, and what was absent; absent where nothing had to. */
       enforcement?: JsonObject
     }
-  /** `reason` of an `allow` names the rules that let it pass. */
-  | { type: 'decision'; task: string; outcome: string; reason: string }
+  /** `reason` of an `allow` names the rules that let it pass; `steps` are the answers with the rule that gave each. */
+  | { type: 'decision'; task: string; outcome: string; reason: string; steps: readonly DecisionStep[] }
   | { type: 'output'; task: string; stream: 'stdout' | 'stderr'; text: string }
   | { type: 'restored'; path: string }
   | { type: 'warning'; message: string }

@@ -10,11 +10,17 @@ export async function settle(context: RunContext, id: string, proposal: Settled)
   switch (proposal.kind) {
     case 'ask':
       context.state.status(id).deferred = true
-      report(context, { type: 'decision', task: id, outcome: 'ask', reason: reasonToAsk(proposal.asked) })
+      report(context, {
+        type: 'decision',
+        task: id,
+        outcome: 'ask',
+        reason: reasonToAsk(proposal.asked),
+        steps: proposal.asked.decision.steps,
+      })
       return []
     case 'deny': {
-      const { reason } = proposal.asked.decision
-      report(context, { type: 'decision', task: id, outcome: 'deny', reason })
+      const { reason, steps } = proposal.asked.decision
+      report(context, { type: 'decision', task: id, outcome: 'deny', reason, steps })
       const request = await requestDraft(context, proposal.asked)
       return [
         request,

@@ -11,7 +11,8 @@ export function itemSection(item: ApprovalRecord, pageUrl: string, isSummary: bo
   if (isSummary) {
     return `${heading(item)}\n\n${labels(item)}\n- What exactly: [the approval page](${pageUrl}) shows it after sign-in; review it there before you decide`
   }
-  return [heading(item), `${labels(item)}\n- Why it asks: ${code(item.reason, 60_000)}`, ...expected(item)].join('\n\n')
+  const asks = [labels(item), `- Why it asks: ${code(item.reason, 60_000)}`, ...trace(item)].join('\n')
+  return [heading(item), asks, ...expected(item)].join('\n\n')
 }
 
 /** One item whose details do not fit: says how much is left out and where it is. */
@@ -32,6 +33,18 @@ function labels(item: ApprovalRecord): string {
     `- Tool: ${code(item.tool, 100)}${capability}${agent}`,
     `- Effect class ${code(item.effectClass)}, risk ${code(item.risk)}, isolation ${code(isolationOf(item))}, effect ${code(item.effect.slice(0, 12))}`,
   ].join('\n')
+}
+
+/** The answers that led here, each with the rule that gave it. */
+function trace({ decisionTrace }: ApprovalRecord): string[] {
+  if (decisionTrace.length === 0) return []
+  return [
+    '- Decided, in this order:',
+    ...decisionTrace.map(({ step, outcome, rule, origin, subject, remedy }) => {
+      const change = remedy === '' ? '' : `; to change that: ${code(remedy, 1000)}`
+      return `  - ${step}: ${outcome} by ${code(rule, 200)} (${origin}), about ${code(subject, 1000)}${change}`
+    }),
+  ]
 }
 
 function isolationOf({ isolation, expectedEffect }: ApprovalRecord): string {

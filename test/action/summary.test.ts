@@ -19,6 +19,7 @@ const task = (more: Partial<TaskLine> = {}): TaskLine => ({
   state: 'succeeded',
   milliseconds: 12,
   decisions: ['allow'],
+  steps: [],
   message: '',
   enforcement: null,
   ...more,

@@ -3,6 +3,7 @@ import { planOf } from '../../cli/document.ts'
 import { FindingsError } from '../../cli/failure.ts'
 import { documentOptionsSchema } from '../../cli/options.ts'
 import { type Floor, parseFloor } from '../../policy/decision/index.ts'
+import type { JsonObject } from '../../policy/json.ts'
 import { createDesk, type Desk, script } from '../cli/support.ts'
 
 let desk: Desk
@@ -12,7 +13,7 @@ beforeEach(() => {
 })
 afterEach(() => desk.dispose())
 
-function hostFloor(spec: object): Floor {
+function hostFloor(spec: JsonObject): Floor {
   const parsed = parseFloor(
     { apiVersion: 'agentctl.dev/v1', kind: 'SecurityFloor', metadata: { name: 'h' }, spec },
     'host',
@@ -22,7 +23,7 @@ function hostFloor(spec: object): Floor {
 }
 
 /** The plan of a run on a host with this floor; the findings where there is none. */
-async function planned(spec: object): Promise<string[]> {
+async function planned(spec: JsonObject): Promise<string[]> {
   const options = { workspace: '.', db: 'runtime.db', output: 'json', color: 'never' } as const
   const context = { directory: desk.directory, options } as Parameters<typeof planOf>[0]
   try {
@@ -34,7 +35,7 @@ async function planned(spec: object): Promise<string[]> {
   }
 }
 
-it.each<[object, RegExp]>([
+it.each<[JsonObject, RegExp]>([
   [{ minimumIsolation: 'container' }, /^floor_violation isolation `process` .* set by host requires$/],
   [
     { policy: { processAllowlist: ['git'] } },
