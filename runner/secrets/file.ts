@@ -67,8 +67,10 @@ function locate(workspace: Place, file: string): { fact: SecretFileFact; absolut
     if (missing.length === 0) return { fact, absolute }
     return { fact: { ...fact, fault: unknownOf(notThere(), file) }, absolute: null }
   } catch (error) {
+    // A link that became a file between two looks at it.
+    const known = codeOf(error) === 'EINVAL' ? changed(file) : error
     // Of a place that no root would hold, not even this is told: the rules refuse it for its root.
-    return { fact: { ...nowhere, root: rootOf(lexical), fault: unknownOf(error, file) }, absolute: null }
+    return { fact: { ...nowhere, root: rootOf(lexical), fault: unknownOf(known, file) }, absolute: null }
   }
 }
 

@@ -40,3 +40,11 @@ export function expectNowhere(directory: string, text: string): void {
   for (const { parentPath, name } of files)
     expect(readFileSync(path.join(parentPath, name)).includes(text) ? `${name} holds it` : '').toBe('')
 }
+
+/** Fails where the scene's ledger holds the text. */
+export function expectUnrecorded(scene: Scene, text: string): void {
+  const files = readdirSync(scene.directory).filter(name => name.startsWith('ledger.db'))
+  expect(files.length).toBeGreaterThan(0)
+  for (const name of files)
+    expect(readFileSync(path.join(scene.directory, name)).includes(text) ? `${name} holds it` : '').toBe('')
+}
