@@ -49,16 +49,34 @@ const watchMilliseconds = 1_000
  * never throws: how it ended is the result, whatever went wrong. Not a sandbox.
  */
 export function runHostProcess(request: HostProcess): RunningProcess {
+  const run = startRun(request)
+  return {
+    wait: run.then(started => (started instanceof Run ? started.result : started)),
+    async kill(reason) {
+      const started = await run
+      if (started instanceof Run) await started.cancel(reason)
+    },
+  }
+}
+
+/** At once where nothing has to be waited for. */
+async function startRun(request: HostProcess): Promise<Run | Result> {
   let armed: ArmedHost | null = null
+  const nothing = (end: ProcessEnd): Result => ({
+    end,
+    captured: { stdout: new Uint8Array(), stderr: new Uint8Array() },
+    containment: { containment: 'best-effort', absent: [...(armed?.absent ?? [])], left: [] },
+  })
   try {
     armed = request.armed ?? armProcesses()
-    const held = armed.start(request.effect ?? '', marker => spawnProcess(request, marker))
-    const run = new Run(request, held)
-    return { wait: run.result, kill: reason => run.cancel(reason) }
+    for (let waiting = armed.ready(); waiting !== null; waiting = armed.ready()) await waiting
+    if (request.signal.aborted) return nothing({ kind: 'cancelled', reason: reasonOf(request.signal) })
+    return new Run(
+      request,
+      armed.start(request.effect ?? '', marker => spawnProcess(request, marker)),
+    )
   } catch (error) {
-    const containment: Containment = { containment: 'best-effort', absent: [...(armed?.absent ?? [])], left: [] }
-    const captured = { stdout: new Uint8Array(), stderr: new Uint8Array() }
-    return { wait: Promise.resolve({ end: spawnFailed(error), captured, containment }), kill: async () => {} }
+    return nothing(spawnFailed(error))
   }
 }
 

@@ -49,9 +49,11 @@ export function launch(
     ...(options.effect !== undefined && { effect: options.effect }),
     ...(armed !== null && { armed }),
   })
-  // Everything that the child needs of them it has by now.
-  closeSync(executable.fd)
-  if (cwd.fd !== null) closeSync(cwd.fd)
+  const close = () => {
+    closeSync(executable.fd)
+    if (cwd.fd !== null) closeSync(cwd.fd)
+  }
+  void running.wait.then(close)
   return running
 }
 

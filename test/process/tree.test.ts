@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { closeSync, existsSync, readFileSync, statSync } from 'node:fs'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { loadKoffi } from '../../runner/native/koffi.ts'
 import { armHost } from '../../runner/process/arm.ts'
@@ -180,6 +181,16 @@ describe.each(kinds)('process-tree termination, held by %s', kind => {
     const { captured } = await run(sh('ls /proc/$$/fd; :'))
     closeSync(open)
     expect(textOf(captured.stdout)).toBe('0\n1\n2\n3\n')
+  })
+
+  test('one that is over at once and leaves something: agentctl, still in its cgroup, does not go with it', async () => {
+    for (let round = 0; round < 5; round += 1) {
+      // The kernel moves nobody quickly after a pause.
+      await sleep(100)
+      const { end, containment } = await run(sh('sleep 60 > /dev/null 2>&1 & exit 3'))
+      expect(end).toEqual({ kind: 'exited', code: 3 })
+      expect(containment).toMatchObject({ containment: kind, left: [] })
+    }
   })
 
   test('what agentctl itself started besides is left alone', async () => {

@@ -5,6 +5,8 @@ import type { NativeLayer } from '../../native/native.ts'
 /** agentctl made ready to start processes of effects: what it holds them with, and what of it could not be had. */
 export interface ArmedHost {
   readonly absent: Containment['absent']
+  /** Something to wait for before the next start; null = nothing. After it, ask again. */
+  ready(): Promise<void> | null
   /**
    * Starts one process of an effect: `spawn` gets the descriptor to hand on as 3, null where there is none, and must be
    * synchronous. What it throws is passed on. Throws StartRefused.

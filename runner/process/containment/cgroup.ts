@@ -53,44 +53,27 @@ function makeBelow(own: string, directory: string): void {
 
 function tryOut(home: CgroupHome, place: string): string | null {
   if (!existsSync(path.join(home.directory, 'cgroup.kill'))) return 'this kernel has no cgroup.kill (Linux 5.14)'
-  const { dir, result, stuck } = bornIn(home, 'probe', () => cgroupOf('self'))
-  removeCgroup(dir)
-  if (stuck !== null) return stuck
-  if (result !== path.posix.join(home.place, 'probe')) return `${home.directory} does not take processes`
+  const probe = path.join(home.directory, 'probe')
+  mkdirSync(probe)
+  try {
+    moveSelf(probe)
+    if (cgroupOf('self') !== path.posix.join(home.place, 'probe')) return `${home.directory} does not take processes`
+  } finally {
+    moveSelf(home.own)
+    removeCgroup(probe)
+  }
   return cgroupOf('self') === place ? null : `agentctl could not be moved back to ${home.own}`
 }
 
-/**
- * Runs `spawn`, which must be synchronous, inside a new cgroup: what it starts is born there. agentctl is moved back
- * whatever happens; `stuck` says why where it could not be.
- */
-export function bornIn<Result>(
-  { own, directory }: CgroupHome,
-  name: string,
-  spawn: () => Result,
-): { dir: string; result: Result; stuck: string | null } {
-  const dir = path.join(directory, name)
-  mkdirSync(dir)
-  const move = (to: string) => writeFileSync(path.join(to, 'cgroup.procs'), String(process.pid))
-  let stuck: string | null = null
-  const inside = (): Result => {
-    try {
-      move(dir)
-      return spawn()
-    } finally {
-      try {
-        move(own)
-      } catch (error) {
-        stuck = `agentctl could not be moved back to ${own}: ${describeError(error)}`
-      }
-    }
-  }
-  try {
-    return { dir, result: inside(), stuck }
-  } catch (error) {
-    removeCgroup(dir)
-    throw error
-  }
+/** Moves agentctl, all its threads; where nothing was moved for some time the kernel takes some 10 ms for it. */
+export function moveSelf(dir: string): void {
+  writeFileSync(path.join(dir, 'cgroup.procs'), String(process.pid))
+}
+
+/** Whether agentctl and nobody else is in it, which proves that nothing else lives there. */
+export function isAlone(dir: string): boolean {
+  const members = membersOf(dir)
+  return members.length === 1 && members[0] === process.pid
 }
 
 /** Whether a living process is in it or below; false also once it is gone. */

@@ -3,7 +3,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Containment } from '../../executor.ts'
 import type { Native } from '../../native/native.ts'
 import type { Held } from './armed-host.ts'
-import { isPopulated, killCgroup, membersOf, removeCgroup } from './cgroup.ts'
+import type { Berth, Berths } from './berths.ts'
+import { killCgroup, membersOf } from './cgroup.ts'
 import { cleanPasses, killInPasses, killPass } from './passes.ts'
 import { heldFile, type Seen, seeAll, seeProcess, withDescendants } from './proc.ts'
 import type { Marker } from './registry.ts'
@@ -13,6 +14,7 @@ import { signalSeen } from './signal.ts'
 export interface HoldPorts {
   native: Native | null
   absent: Containment['absent']
+  berths: Berths | null
   /** Start of agentctl itself: nothing older can be an effect's. */
   ownStart: number
   /** Living orphans that belong to this hold, or to nobody else. */
@@ -26,18 +28,18 @@ export class Hold implements Held {
   readonly #ports: HoldPorts
   readonly child: ChildProcess
   readonly marker: Marker | null
-  /** Its own cgroup, with its place as /proc/<pid>/cgroup names it; null where there is none. */
-  readonly cgroup: { dir: string; place: string; stuck: string | null } | null
+  /** Its own cgroup; null where there is none. */
+  readonly berth: Berth | null
   /** False from the moment at which its end began: what is an orphan then belongs to it or to nobody. */
   running = true
-  /** Its cgroup is gone, which proves it empty. */
-  #isCgroupGone = false
+  /** Nothing lives in its cgroup any more. */
+  #isBerthEmpty = false
 
-  constructor(ports: HoldPorts, child: ChildProcess, marker: Marker | null, cgroup: Hold['cgroup']) {
+  constructor(ports: HoldPorts, child: ChildProcess, marker: Marker | null, berth: Berth | null) {
     this.#ports = ports
     this.child = child
     this.marker = marker
-    this.cgroup = cgroup
+    this.berth = berth
   }
 
   terminate(): void {
@@ -49,24 +51,24 @@ export class Hold implements Held {
   }
 
   isEmpty(): boolean {
-    if (this.cgroup !== null) return !isPopulated(this.cgroup.dir)
+    if (this.berth !== null) return membersOf(this.berth.dir).every(pid => pid === process.pid)
     return this.#members().length === 0
   }
 
   async end(budgetMilliseconds: number): Promise<Containment> {
     this.running = false
     const deadline = performance.now() + budgetMilliseconds
-    await this.#endCgroup(deadline)
+    await this.#endBerth(deadline)
     // Past its cgroup there is only who left it, which one look at agentctl's own children tells.
-    const needed = this.#isCgroupGone ? 1 : cleanPasses
+    const needed = this.#isBerthEmpty ? 1 : cleanPasses
     const find = () => this.#members()
     const { left } = await killInPasses(this.#ports.native, find, Math.max(0, deadline - performance.now()), needed)
-    this.#release()
+    this.#ports.release(this)
+    const broken = this.#ports.berths?.broken ?? null
     const absent = [...this.#ports.absent]
-    const stuck = this.cgroup?.stuck ?? null
-    if (stuck !== null) absent.push({ guarantee: 'cgroup', reason: stuck })
+    if (broken !== null) absent.push({ guarantee: 'cgroup', reason: broken })
     return {
-      containment: this.cgroup === null || stuck !== null ? 'best-effort' : 'cgroup',
+      containment: this.#isBerthEmpty ? 'cgroup' : 'best-effort',
       absent,
       left: left.map(({ pid, command }) => ({ pid, command })),
     }
@@ -75,24 +77,22 @@ export class Hold implements Held {
   /** The kill alone, at once: agentctl itself is about to end. */
   endNow(): void {
     this.running = false
-    if (this.cgroup !== null) killCgroup(this.cgroup.dir)
+    if (this.berth !== null) killCgroup(this.berth.dir)
     killPass(this.#ports.native, () => this.#members())
-    this.#release()
-  }
-
-  #release(): void {
-    if (this.cgroup !== null && !this.#isCgroupGone) removeCgroup(this.cgroup.dir)
     this.#ports.release(this)
   }
 
-  async #endCgroup(deadline: number): Promise<void> {
-    if (this.cgroup === null) return
-    const { dir } = this.cgroup
-    for (let pause = 1; !removeCgroup(dir); pause = Math.min(pause * 2, 20)) {
-      if (!killCgroup(dir) || performance.now() > deadline) return
+  async #endBerth(deadline: number): Promise<void> {
+    const { berths } = this.#ports
+    if (this.berth === null || berths === null) return
+    const { dir } = this.berth
+    for (let pause = 1; !berths.remove(this.berth); pause = Math.min(pause * 2, 20)) {
+      // agentctl itself may still be on its way out.
+      if (!killCgroup(dir)) await berths.moved
+      if (performance.now() > deadline) return
       await sleep(pause)
     }
-    this.#isCgroupGone = true
+    this.#isBerthEmpty = true
   }
 
   /** The main process's pid is its own until Node has waited for it. */
@@ -119,7 +119,7 @@ export class Hold implements Held {
 
   #roots(): Seen[] {
     const inside =
-      this.cgroup === null || this.#isCgroupGone ? [] : membersOf(this.cgroup.dir).flatMap(pid => seeProcess(pid) ?? [])
+      this.berth === null || this.#isBerthEmpty ? [] : membersOf(this.berth.dir).flatMap(pid => seeProcess(pid) ?? [])
     const main = this.#isUnwaited && this.child.pid !== undefined ? (seeProcess(this.child.pid) ?? []) : []
     const found = [...inside, ...this.#ports.orphansOf(this)].concat(main)
     // Orphans of a process that adopts none are found by what they inherited alone.

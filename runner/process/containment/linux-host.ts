@@ -1,17 +1,17 @@
 import type { ChildProcess } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
-import path from 'node:path'
 import { describeError } from '../../../policy/redact.ts'
 import type { Containment, Guarantee } from '../../executor.ts'
 import { loadNative } from '../../native/linux.ts'
 import type { Native } from '../../native/native.ts'
 import { type ArmedHost, type ArmOptions, StartRefused } from './armed-host.ts'
-import { bornIn, type CgroupHome, openCgroupHome, removeHome } from './cgroup.ts'
+import { Berths } from './berths.ts'
+import { type CgroupHome, openCgroupHome, removeHome } from './cgroup.ts'
 import { inheritableDescriptors } from './descriptors.ts'
 import { Hold } from './hold.ts'
 import { orphans, watchChildren } from './own-children.ts'
 import { cgroupOf, heldFile, ownIdentity, type Seen } from './proc.ts'
-import { closeEntry, closeMarker, type Entry, type Marker, openEntry, openMarker, registryPlaces } from './registry.ts'
+import { closeEntry, closeMarker, type Entry, openEntry, openMarker, registryPlaces } from './registry.ts'
 
 /** How often the dead among agentctl's orphans are waited for while effects run. */
 const reapEvery = 1_000
@@ -24,6 +24,7 @@ export class LinuxHost implements ArmedHost {
   readonly #native: Native | null = null
   readonly #nativeAbsent: string = ''
   readonly #home: CgroupHome | null = null
+  readonly #berths: Berths | null = null
   readonly #entry: Entry | null = null
   readonly #ownStart: number
   readonly #holds = new Set<Hold>()
@@ -46,8 +47,10 @@ export class LinuxHost implements ArmedHost {
     if (options.containment === 'best-effort') this.#miss('cgroup', 'not asked for')
     else {
       const opened = openCgroupHome(name)
-      if ('home' in opened) this.#home = opened.home
-      else this.#miss('cgroup', opened.absent)
+      if ('home' in opened) {
+        this.#home = opened.home
+        this.#berths = new Berths(opened.home)
+      } else this.#miss('cgroup', opened.absent)
     }
     if (identity === null) this.#miss('findable_after_crash', '/proc does not show agentctl by its own pid')
     else {
@@ -63,14 +66,20 @@ export class LinuxHost implements ArmedHost {
     process.once('exit', this.#close)
   }
 
+  ready(): Promise<void> | null {
+    return this.#berths === null || this.#berths.isReady ? null : this.#berths.moved
+  }
+
   start(effect: string, spawn: (marker: number | null) => ChildProcess): Hold {
     this.#closeDescriptors()
+    const berth = this.#berths?.take() ?? null
     this.#number += 1
-    const marker = openMarker(this.#entry, this.#number, effect)
+    const marker = openMarker(this.#entry, berth?.number ?? this.#number, effect)
     try {
-      const hold = this.#spawn(String(this.#number), marker, spawn)
+      const hold = new Hold(this.#ports, spawn(marker?.fd ?? null), marker, berth)
       this.#holds.add(hold)
       this.#reaper ??= setInterval(() => this.#reapDead(), reapEvery).unref()
+      this.#berths?.advance()
       return hold
     } catch (error) {
       if (marker !== null) closeMarker(marker)
@@ -80,22 +89,28 @@ export class LinuxHost implements ArmedHost {
 
   close(): void {
     process.off('exit', this.#close)
+    this.#berths?.leave()
     for (const hold of this.#holds) hold.endNow()
-    if (this.#home !== null && !removeSoon(this.#home.directory)) return
+    if (this.#home !== null && !this.#removeSoon(this.#home.directory)) return
     if (this.#entry !== null) closeEntry(this.#entry)
   }
 
-  #spawn(name: string, marker: Marker | null, spawn: (marker: number | null) => ChildProcess): Hold {
-    const fd = marker?.fd ?? null
-    if (this.#home === null) return new Hold(this.#ports, spawn(fd), marker, null)
-    const { dir, result, stuck } = bornIn(this.#home, name, () => spawn(fd))
-    return new Hold(this.#ports, result, marker, { dir, place: path.posix.join(this.#home.place, name), stuck })
+  /** Removes agentctl's own cgroup directory, waiting a moment for what was just killed. */
+  #removeSoon(directory: string): boolean {
+    const pause = new Int32Array(new SharedArrayBuffer(4))
+    for (let waited = 0; !removeHome(directory); waited += 5) {
+      if (waited >= lastWait) return false
+      Atomics.wait(pause, 0, 0, 5)
+      this.#berths?.leave()
+    }
+    return true
   }
 
   get #ports() {
     return {
       native: this.#native,
       absent: this.absent,
+      berths: this.#berths,
       ownStart: this.#ownStart,
       orphansOf: (hold: Hold) => this.#orphansOf(hold),
       release: (hold: Hold) => this.#release(hold),
@@ -124,7 +139,7 @@ export class LinuxHost implements ArmedHost {
     const holds = [...this.#holds]
     const place = cgroupOf(pid)
     const byCgroup = holds.find(
-      ({ cgroup }) => cgroup !== null && (place === cgroup.place || place?.startsWith(`${cgroup.place}/`)),
+      ({ berth }) => berth !== null && (place === berth.place || place?.startsWith(`${berth.place}/`)),
     )
     if (byCgroup !== undefined) return byCgroup
     // A number that names a session or a group is given to nobody else while one of it lives.
@@ -173,14 +188,4 @@ export class LinuxHost implements ArmedHost {
   #miss(guarantee: Guarantee, reason: string): void {
     this.absent.push({ guarantee, reason })
   }
-}
-
-/** Removes an agentctl's own cgroup directory, waiting a moment for what was just killed. */
-function removeSoon(directory: string): boolean {
-  const pause = new Int32Array(new SharedArrayBuffer(4))
-  for (let waited = 0; !removeHome(directory); waited += 5) {
-    if (waited >= lastWait) return false
-    Atomics.wait(pause, 0, 0, 5)
-  }
-  return true
 }

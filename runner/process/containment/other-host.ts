@@ -16,6 +16,7 @@ export function otherHost(): ArmedHost {
   process.once('exit', close)
   return {
     absent,
+    ready: () => null,
     start(_, spawn) {
       const child = spawn(null)
       const tree = process.platform === 'win32' ? windowsTree(child) : posixTree(child)
