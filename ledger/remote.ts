@@ -2,12 +2,12 @@ import type { z } from 'zod'
 import type { Digest } from '../policy/canonical.ts'
 import { sha256 } from '../policy/canonical.ts'
 import { blobPartBytes } from './payload.ts'
-import type { Batch, BlobRef, Ledger, Receipt, RunSnapshot } from './port.ts'
+import type { Batch, BlobRef, Ledger, LongTermItem, Receipt, RunSnapshot } from './port.ts'
 import { LedgerError } from './port.ts'
 import { type CallContext, call, json } from './remote-call.ts'
 import { commandsLimitBytes, withinCap } from './remote-fit.ts'
 import { runSnapshotSchema } from './remote-snapshot.ts'
-import { type commandsRequestSchema, receiptSchema } from './wire.ts'
+import { type commandsRequestSchema, longTermAnswerSchema, receiptSchema } from './wire.ts'
 
 type CommandsRequest = z.infer<typeof commandsRequestSchema>
 
@@ -65,6 +65,13 @@ export function remoteLedger(options: RemoteLedgerOptions): RemoteLedger {
     return response.status === 404 ? null : json(response, runSnapshotSchema, doing)
   }
 
+  async function memory(asked: { [name: string]: string }): Promise<LongTermItem[]> {
+    const doing = 'reading the long-term memory'
+    const url = `${base}/runs/${encodeURIComponent(run)}/memory?${new URLSearchParams(asked)}`
+    const response = await call(context, { method: 'GET', url, authorization, doing })
+    return (await json(response, longTermAnswerSchema, doing)).items
+  }
+
   async function putBlob(bytes: Uint8Array): Promise<BlobRef> {
     const ref = { sha256: sha256(bytes), bytes: bytes.length }
     const parts = Math.max(1, Math.ceil(bytes.length / blobPartBytes))
@@ -105,6 +112,10 @@ export function remoteLedger(options: RemoteLedgerOptions): RemoteLedger {
     snapshot,
     putBlob,
     getBlob,
+    longTerm: {
+      read: async (namespace, key) => (await memory({ namespace, key }))[0] ?? null,
+      search: (namespace, query, limit) => memory({ namespace, query, limit: String(limit) }),
+    },
     token: () => token,
     close: async () => stop.abort(),
   }

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { approvalSettingsSchema, commitSchema, leaseCommandSchema } from './commands.ts'
-import { digestSchema } from './payload.ts'
+import { longTermBounds } from './memory/bounds.ts'
+import { digestSchema, jsonSchema } from './payload.ts'
 
 /**
  * What travels between the Action and the control plane: shared by `ledger/remote.ts`, `action/` and `control-plane/`.
@@ -128,6 +129,17 @@ export const registrationRequestSchema = z.strictObject({ pause: z.string(), iss
 /** The issue that counts; another number than was sent means that one was there first and the sent one was closed. */
 export const registrationAnswerSchema = z.strictObject({ number: z.int(), url: z.string(), superseded: z.boolean() })
 export type RegistrationAnswer = z.infer<typeof registrationAnswerSchema>
+
+/** GET /v1/repos/{owner}/{repo}/runs/{id}/memory, lease token: one key of a namespace, or a search in it; one of the two. */
+export const longTermQuerySchema = z.object({
+  namespace: z.string().min(1).max(longTermBounds.namespaceCharacters),
+  key: z.string().min(1).max(longTermBounds.keyCharacters).optional(),
+  query: z.string().min(1).max(longTermBounds.queryCharacters).optional(),
+  limit: z.coerce.number().int().min(1).max(longTermBounds.searchItems).default(10).describe('items of a search'),
+})
+export type LongTermQuery = z.infer<typeof longTermQuerySchema>
+/** The one item of a key that is there, what a search found, or nothing. */
+export const longTermAnswerSchema = z.object({ items: z.array(z.object({ key: z.string(), value: jsonSchema })) })
 
 /** GET .../runs/{id}/snapshot, lease token: a RunSnapshot. PUT|GET .../blobs/{sha256}/{part}?bytes=TOTAL: 512 KiB parts from 0. */
 export const problemSchema = z.object({

@@ -17,7 +17,7 @@ export const effectsList: Handler = async (context, [run = '']) =>
       lines:
         effects.length === 0
           ? [`run ${run} has no effects`]
-          : effects.map(({ effect, task, operation, state }) => [['cyan', effect], ` ${task} ${operation} ${state}`]),
+          : effects.map(one => [['cyan', one.effect], ` ${effectWords(one)}`]),
     }
   })
 
@@ -33,6 +33,11 @@ export const effectsInspect: Handler = async (context, [id = '']) =>
       lines: JSON.stringify(effect, null, 2).split('\n'),
     }
   })
+
+/** Task, operation and state of an effect; what was undone later has not failed in itself, and says so. */
+export function effectWords({ task, operation, state, error }: EffectRecord): string {
+  return `${task} ${operation} ${state}${error?.code === 'compensated' ? ' (compensated)' : ''}`
+}
 
 /** The record of an effect. Throws CliError, exit 2, where there is none. */
 export function effectOf(store: LedgerStore, id: string): EffectRecord {

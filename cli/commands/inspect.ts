@@ -6,6 +6,7 @@ import { exits } from '../failure.ts'
 import { recordOf, withLedger } from '../ledger.ts'
 import { outputLines } from '../outcome.ts'
 import type { Line } from '../output/text.ts'
+import { effectWords } from './effects-read.ts'
 
 /** `inspect RUN`: all that the ledger knows of a run. */
 export const inspect: Handler = async (context, [run = '']) =>
@@ -40,9 +41,7 @@ function inspectLines({ record, tasks, effects, pauses, outputs, head }: RunSnap
       return `  ${task}  ${state}${attempt > 1 ? ` (attempt ${attempt})` : ''}${why}`
     }),
     ...(effects.length === 0 ? [] : ['', 'Effects:']),
-    ...effects.map(
-      ({ effect, task, operation, state }): Line => ['  ', ['cyan', effect], ` ${task} ${operation} ${state}`],
-    ),
+    ...effects.map((one): Line => ['  ', ['cyan', one.effect], ` ${effectWords(one)}`]),
     ...(approvals.length === 0 ? [] : ['', 'Approvals:', ...approvals.flatMap(approvalLines)]),
     ...(shown.length === 0 ? [] : ['', 'Outputs:', ...shown]),
   ]

@@ -1,6 +1,6 @@
 import type { AuditLine, OutboxRow } from '../../ledger/index.ts'
-import type { Batch, EffectRecord, Receipt, RunRecord, RunSnapshot } from '../../ledger/port.ts'
-import type { AttachAnswer, AttachRequest, PauseIssue, RegistrationAnswer } from '../../ledger/wire.ts'
+import type { Batch, EffectRecord, LongTermItem, Receipt, RunRecord, RunSnapshot } from '../../ledger/port.ts'
+import type { AttachAnswer, AttachRequest, LongTermQuery, PauseIssue, RegistrationAnswer } from '../../ledger/wire.ts'
 import type { ApprovalRecord } from '../../policy/approval/record.ts'
 import type { Json, JsonObject } from '../../policy/json.ts'
 import type { RunState } from '../../policy/states.ts'
@@ -19,6 +19,8 @@ export interface RepositoryHandle {
   /** One batch under a lease; `token` is set where the lease token was renewed. */
   apply(input: { lease: LeaseClaims; batch: Batch }): Promise<Answer<Receipt & { token?: string }>>
   snapshot(input: { lease: LeaseClaims }): Promise<Answer<RunSnapshot>>
+  /** Long-term memory of the repository, for a run that goes on. */
+  longTerm(input: { lease: LeaseClaims; query: LongTermQuery }): Promise<Answer<{ items: LongTermItem[] }>>
   putBlobPart(input: {
     lease: LeaseClaims
     sha256: string

@@ -16,7 +16,7 @@ import { notFound, type RepositoryState } from './state.ts'
 
 type JobCalls = Pick<
   RepositoryHandle,
-  'attach' | 'apply' | 'snapshot' | 'putBlobPart' | 'getBlobPart' | 'pauseIssue' | 'register'
+  'attach' | 'apply' | 'snapshot' | 'longTerm' | 'putBlobPart' | 'getBlobPart' | 'pauseIssue' | 'register'
 >
 
 /** What the Action calls: attach with its OIDC token, everything else under its lease. */
@@ -36,6 +36,16 @@ export function jobCalls(state: RepositoryState): JobCalls {
       answerOf(() => {
         heldRecord(state, lease)
         return state.store.snapshot(lease.run) ?? notFound('run')
+      }),
+
+    longTerm: ({ lease, query }) =>
+      answerOf(() => {
+        heldRecord(state, lease)
+        const { namespace, key, query: words, limit } = query
+        if ((key === undefined) === (words === undefined)) throw problem(422, 'invalid', 'name either key or query')
+        if (words !== undefined) return { items: state.store.searchLongTerm(namespace, words, limit) }
+        const item = state.store.longTerm(namespace, key ?? '')
+        return { items: item === null ? [] : [item] }
       }),
 
     putBlobPart: ({ lease, sha256, part, totalBytes, bytes }) =>

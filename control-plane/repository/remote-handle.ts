@@ -9,6 +9,7 @@ const methods: { readonly [Method in HandleMethod]: true } = {
   attach: true,
   apply: true,
   snapshot: true,
+  longTerm: true,
   putBlobPart: true,
   getBlobPart: true,
   pauseIssue: true,

@@ -2,6 +2,8 @@ import { Hono } from 'hono'
 import { runSnapshotSchema } from '../../ledger/remote-snapshot.ts'
 import {
   commandsRequestSchema,
+  longTermAnswerSchema,
+  longTermQuerySchema,
   pauseIssueSchema,
   receiptSchema,
   registrationAnswerSchema,
@@ -12,6 +14,7 @@ import { unwrap } from '../problem.ts'
 import { readJson } from './body.ts'
 import { commandsLimitBytes, smallBodyLimitBytes } from './limits.ts'
 import { honoPath, type Operation, repositoryPath } from './operation.ts'
+import { readQuery } from './query.ts'
 
 const runPath = `${repositoryPath}/runs/{run}` as const
 
@@ -32,6 +35,15 @@ export const commandOperations: Operation[] = [
     caller: 'lease',
     answer: runSnapshotSchema,
     refusals: [409],
+  },
+  {
+    method: 'get',
+    path: `${runPath}/memory`,
+    summary: 'A value of the long-term memory, or a search in it',
+    caller: 'lease',
+    query: longTermQuerySchema,
+    answer: longTermAnswerSchema,
+    refusals: [409, 422],
   },
   {
     method: 'get',
@@ -66,6 +78,12 @@ export function commandRoutes(callers: Callers): Hono {
   app.get(`${run}/snapshot`, async c => {
     const { handle, lease } = await callers.lease(c)
     return c.json(unwrap(await handle.snapshot({ lease })))
+  })
+
+  app.get(`${run}/memory`, async c => {
+    const { handle, lease } = await callers.lease(c)
+    const query = readQuery(c, longTermQuerySchema)
+    return c.json(unwrap(await handle.longTerm({ lease, query })))
   })
 
   app.get(`${run}/pause`, async c => {

@@ -15,7 +15,12 @@ const defaultItems = 10
  * again.
  */
 export function longTermExecutors(host: Host, store: LongTermStore): Executor[] {
-  return [readExecutor(host, store), searchExecutor(store), writeExecutor(host, store), promoteExecutor(host, store)]
+  return [
+    readExecutor(host, store),
+    searchExecutor(host, store),
+    writeExecutor(host, store),
+    promoteExecutor(host, store),
+  ]
 }
 
 function readExecutor(host: Host, store: LongTermStore): Executor {
@@ -36,7 +41,7 @@ function readExecutor(host: Host, store: LongTermStore): Executor {
   }
 }
 
-function searchExecutor(store: LongTermStore): Executor {
+function searchExecutor(host: Host, store: LongTermStore): Executor {
   return {
     kinds: [kindOf('search')],
     async prepare({ input }) {
@@ -46,6 +51,7 @@ function searchExecutor(store: LongTermStore): Executor {
         throw invalid(`\`with.query\` must have 1 to ${longTermBounds.queryCharacters} characters, not blanks alone`)
       if (typeof limit !== 'number' || !Number.isInteger(limit) || limit < 1 || limit > longTermBounds.searchItems)
         throw invalid(`\`with.limit\` must be a whole number from 1 to ${longTermBounds.searchItems}`)
+      refuseSecret(host, query, `\`with.query\` of ${kindOf('search')}`)
       const detail = { query, limit }
       const shape = { store, key: null, summary: `searches the long-term memory for ${JSON.stringify(query)}`, detail }
       if (store.values === null) return unread(shape)
@@ -132,13 +138,21 @@ function unread(shape: Shape): Prepared {
   return prepared(shape, () => ({ kind: 'failed', code: 'not_read', message, output: null, retrySafe: false }))
 }
 
-/** Keys stand in the record as they are, so one that tells a secret is refused. */
-function keyOf({ secrets }: Host, input: JsonObject, kind: string): string {
+/** Keys and queries stand in records and addresses as they are, so one that tells a secret is refused. */
+function keyOf(host: Host, input: JsonObject, kind: string): string {
   const key = textOf(input, 'key', kind)
   if (key === '' || key.length > longTermBounds.keyCharacters || !key.isWellFormed())
     throw invalid(`\`with.key\` of ${kind} must be a text of 1 to ${longTermBounds.keyCharacters} characters`)
-  if (secrets.redactor.text(key) === key) return key
-  throw new ExecutorError('secret_in_key', `\`with.key\` of ${kind} holds a known secret; name the value otherwise`)
+  refuseSecret(host, key, `\`with.key\` of ${kind}`)
+  return key
+}
+
+function refuseSecret({ secrets }: Host, text: string, what: string): void {
+  if (secrets.redactor.text(text) === text) return
+  throw new ExecutorError(
+    'secret_in_key',
+    `${what} holds a known secret, and it is recorded as it is; name the value otherwise`,
+  )
 }
 
 function invalid(message: string): ExecutorError {

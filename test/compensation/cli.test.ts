@@ -51,6 +51,7 @@ test('compensate RUN undoes, exits 0 and leaves the run failed; again it has not
     ['z', 'assertion_failed'],
     ['a--compensate', undefined],
   ])
+  expect((await desk.cli('effects', 'list', run)).stdout).toMatch(/ a builtin\.write failed \(compensated\)\n/)
   const trail = (await desk.cli('audit', 'export', run)).stdout
   expect(trail).toContain('the release is off')
   desk.put('trail.ndjson', trail)

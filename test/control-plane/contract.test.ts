@@ -333,6 +333,7 @@ describe.each(['node', 'worker'] as const)('the control plane on %s', engine => 
     await send(theirs, create())
     const elsewhere = (path: string) => client.get(path, at.token)
     expect(await elsewhere(`${base}/runs/${theirs.run}/snapshot`)).toMatchObject({ status: 404 })
+    expect(await elsewhere(`${base}/runs/${theirs.run}/memory?namespace=n&key=k`)).toMatchObject({ status: 404 })
     expect(await elsewhere(`${base}/runs/${id()}/snapshot`)).toMatchObject({ status: 404 })
     expect(await elsewhere(`/v1/repos/octo/other/runs/${at.run}/snapshot`)).toMatchObject({ status: 404 })
     expect(await send({ ...at, epoch: at.epoch + 1 }, move('running'))).toMatchObject({
