@@ -314,6 +314,19 @@ test('a cancelled run undoes nothing by itself, and can be undone by hand', asyn
   expect(getFile(made, 'out/a')).toBe('a undone')
 })
 
+test('a run whose tasks all succeeded and whose outputs did not stays failed once it is undone', async () => {
+  const made = scene()
+  const tasks = [
+    file('a', { compensate: { uses: 'action:remember', with: { key: 'k', value: 'now there' } } }),
+    { id: 'b', uses: 'action:assign', needs: ['a'], with: {} },
+  ]
+  const outcome = await start(made, planOf(spec(tasks, { outputs: { late: '${{ memory.k }}' } })))
+  expect(outcome).toMatchObject({ state: 'failed', exitCode: 4 })
+  expect(ask(made, outcome.run)).toEqual(['a'])
+  expect(await resume(made, outcome.run)).toMatchObject({ state: 'failed', exitCode: 4, outputs: null })
+  expect(compensated(made, outcome.run)).toEqual(['a'])
+})
+
 test('a secret that only a compensation uses is hidden from the first line on', async () => {
   const made = scene()
   const secret = 'sesame-open-4711'
