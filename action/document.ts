@@ -7,6 +7,7 @@ import {
   jsonSchemasFor,
   parseDocument,
   readNamedFiles,
+  versionsFor,
   type WorkflowDocument,
   workflowDigest,
 } from '../policy/document/index.ts'
@@ -78,8 +79,8 @@ export async function compilePlan(
   floor: Floor | null,
 ): Promise<{ plan: Plan; warnings: Diagnostic[] }> {
   const { document, files } = loaded
-  const jsonSchemas = await jsonSchemasFor(document)
-  const compiled = compile({ document, inputs: inputs.inputs, files, floor, jsonSchemas })
+  const [jsonSchemas, versions] = await Promise.all([jsonSchemasFor(document), versionsFor(document)])
+  const compiled = compile({ document, inputs: inputs.inputs, files, floor, jsonSchemas, versions })
   const { plan } = compiled
   const diagnostics = compiled.diagnostics.map(one => placed(loaded, one))
   if (plan === null) throw new DocumentError(loaded.path, diagnostics)

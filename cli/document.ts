@@ -5,6 +5,7 @@ import {
   jsonSchemasFor,
   parseDocument,
   readNamedFiles,
+  versionsFor,
   type WorkflowDocument,
   workflowDigest,
 } from '../policy/document/index.ts'
@@ -68,8 +69,8 @@ export async function compileDocument(
   const { document, files, warnings } = loaded
   const inputs = readInputs(context.directory, options)
   const vars = readVarsFiles(context.directory, options)
-  const jsonSchemas = await jsonSchemasFor(document)
-  const { plan, diagnostics } = compile({ document, inputs, files, floor, vars, requireInputs, jsonSchemas })
+  const [jsonSchemas, versions] = await Promise.all([jsonSchemasFor(document), versionsFor(document)])
+  const { plan, diagnostics } = compile({ document, inputs, files, floor, vars, requireInputs, jsonSchemas, versions })
   return { loaded, plan, findings: inOrder([...warnings, ...diagnostics]) }
 }
 

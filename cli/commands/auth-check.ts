@@ -1,5 +1,5 @@
 import { effectivePolicy } from '../../policy/decision/index.ts'
-import { type DocumentSecret, documentSecrets } from '../../policy/document/index.ts'
+import { type DocumentSecret, documentSecrets, versionsFor } from '../../policy/document/index.ts'
 import { type Availability, secretAvailability } from '../../runner/index.ts'
 import type { Finding, Handler } from '../command.ts'
 import { loadDocument } from '../document.ts'
@@ -17,7 +17,7 @@ export const authCheck: Handler = async (context, [file = '']) => {
   if (document.faulty) throw new FindingsError(document.errors)
   const floor = readHostFloor()
   const ports = hostPorts(context, { workspace, documents: [absolute, ...sources], floor })
-  const { secrets, errors } = documentSecrets(document, files)
+  const { secrets, errors } = documentSecrets(document, files, await versionsFor(document))
   if (errors.length > 0) throw new FindingsError(errors)
   const { policy } = effectivePolicy(document.workflow.spec.policy, floor)
   const found = secretAvailability(ports, policy, secrets)

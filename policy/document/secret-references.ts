@@ -1,6 +1,7 @@
 import type { Diagnostic } from './diagnostic.ts'
 import type { WorkflowDocument } from './document.ts'
 import { withPacks } from './packs/index.ts'
+import type { Versions } from './packs/versions.ts'
 import type { SecretReference } from './plan.ts'
 import type { Spec } from './schema/spec.ts'
 import { locate } from './yaml/places.ts'
@@ -51,12 +52,13 @@ export interface DocumentSecret {
   column: number
 }
 
-/** The secret references of a document and of its packs; `errors` is what is wrong with the packs. */
+/** The secret references of a document and of its packs, `versions` as for `compile`; `errors` is what is wrong with the packs. */
 export function documentSecrets(
   document: WorkflowDocument,
   files: { readonly [path: string]: string },
+  versions: Versions | null,
 ): { secrets: DocumentSecret[]; errors: Diagnostic[] } {
-  const { document: merged, placeOf, reporter, inPacks } = withPacks(document, files)
+  const { document: merged, placeOf, reporter, inPacks } = withPacks(document, files, versions)
   const secrets = referencesIn(merged.workflow.spec).map(({ path, use, reference }): DocumentSecret => {
     const { tree, path: own, file } = placeOf(path)
     const { line, column } = locate(tree, own).place

@@ -1,5 +1,6 @@
 import type { Floor } from '../../policy/decision/index.ts'
 import { compile, type Diagnostic, mergeDiagnostics, type Plan, parseDocument } from '../../policy/document/index.ts'
+import * as versions from '../../policy/document/packs/ranges.ts'
 import type { JsonObject } from '../../policy/json.ts'
 import * as jsonSchemas from '../../policy/json-schema/index.ts'
 
@@ -33,7 +34,7 @@ export function build(text: string, options: Options = {}): { plan: Plan | null;
   const { inputs = {}, files = {}, floor = null, file = 'test.yaml', ...rest } = options
   const { document, diagnostics } = parseDocument({ text, file })
   if (document === null) return { plan: null, diagnostics }
-  const compiled = compile({ document, inputs, files, floor, jsonSchemas, ...rest })
+  const compiled = compile({ document, inputs, files, floor, jsonSchemas, versions, ...rest })
   const warnings = diagnostics.filter(({ severity }) => severity === 'warning')
   return { plan: compiled.plan, diagnostics: mergeDiagnostics(warnings, compiled.diagnostics) }
 }

@@ -82,6 +82,17 @@ describe('a pack', () => {
     expect(workflowDigest(document, { 'tools.yaml': assign })).toBe(digests[0]?.[0])
   })
 
+  it('counts with the bytes of those that it depends on', () => {
+    const top = pack(
+      'acme.tools',
+      'dependencies: {b: {version: "*", source: {path: b.yaml}}}\nactions: {assign: {kind: builtin.assign}}',
+    )
+    const [one, other] = [pack('b', ''), `${pack('b', '')}# changed\n`].map(
+      base => planOf(using(declared()), { files: { 'tools.yaml': top, 'b.yaml': base } }).workflowDigest,
+    )
+    expect(one).not.toBe(other)
+  })
+
   it('is found with all that it depends on, each file read once', () => {
     const depends = (name: string) => `dependencies: {${name}: {version: "*", source: {path: ${name}.yaml}}}`
     const files: Files = {

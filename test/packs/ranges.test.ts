@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { inRange, isVersion } from '../../policy/document/packs/ranges.ts'
+import { inRange } from '../../policy/document/packs/ranges.ts'
+import { packApiVersion, packSchema } from '../../policy/document/packs/schema.ts'
 
 describe('ranges of versions', () => {
   it.each([
@@ -42,7 +43,9 @@ describe('ranges of versions', () => {
   ])('does not understand %j', range => {
     expect(inRange('1.0.0', range)).toBeNull()
   })
+})
 
+describe('the version of a pack', () => {
   it.each([
     ['1.0.0', true],
     ['1.0.0-rc.1+build.5', true],
@@ -51,8 +54,12 @@ describe('ranges of versions', () => {
     [' 1.0.0', false],
     ['1.0.0 ', false],
     ['', false],
-    ['1.0.99999999999999999999', false],
-  ])('%j is one version: %s', (text, expected) => {
-    expect(isVersion(text)).toBe(expected)
+  ])('%j is one: %s', (version, expected) => {
+    const manifest = { apiVersion: packApiVersion, name: 'a', version, agentctl: '*' }
+    expect(packSchema.safeParse(manifest).success).toBe(expected)
+  })
+
+  it('that no computer can count to lies in no range', () => {
+    expect(inRange('1.0.99999999999999999999', '*')).toBe(false)
   })
 })

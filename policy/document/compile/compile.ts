@@ -9,6 +9,7 @@ import { type Expansion, expand } from '../expand/expand.ts'
 import { checkInvocations } from '../expand/invocations.ts'
 import { checkRouters } from '../expand/routes.ts'
 import { withPacks } from '../packs/index.ts'
+import type { Versions } from '../packs/versions.ts'
 import { mergeDiagnostics } from '../parse.ts'
 import type { EffectivePolicy, Plan } from '../plan.ts'
 import { checkActions, checkInput, checkOutputSchema } from './actions.ts'
@@ -43,6 +44,8 @@ export interface CompileOptions {
   vars?: JsonObject
   /** What checks the document's JSON Schemas, as `jsonSchemasFor` gives it. */
   jsonSchemas?: JsonSchemas | null
+  /** What compares the versions of the document's packs, as `versionsFor` gives it. */
+  versions?: Versions | null
   /** Whether an input that is read and has no value is an error (the default); else a warning, for a check without inputs. */
   requireInputs?: boolean
 }
@@ -56,11 +59,16 @@ export interface CompileResult {
 
 /**
  * Makes the plan of a document, or all that stands in its way. Pure: the same arguments give the same bytes. Throws
- * TypeError where the document has schemas and `jsonSchemas` is not given.
+ * TypeError where the document has schemas and `jsonSchemas` is not given, or packs and `versions` is not.
  */
 export function compile(options: CompileOptions): CompileResult {
   const { floor, inputs, requireInputs = true } = options
-  const { document: merged, reporter, placeOf, inPacks } = withPacks(options.document, options.files)
+  const {
+    document: merged,
+    reporter,
+    placeOf,
+    inPacks,
+  } = withPacks(options.document, options.files, options.versions ?? null)
   const document = underLimits(merged, floor, reporter)
   const { spec } = document.workflow
   const { contents, diagnostics: inFiles } = readVarsFiles(document, options.files, reporter)

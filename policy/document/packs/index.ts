@@ -5,6 +5,7 @@ import type { Path, YamlTree } from '../yaml/tree.ts'
 import { loadPacks } from './load.ts'
 import { mergePacks, type Origin } from './merge.ts'
 import { checkTrust } from './trust.ts'
+import type { Versions } from './versions.ts'
 
 /** A document with its packs, and where each part of it really stands. */
 export interface WithPacks {
@@ -17,14 +18,22 @@ export interface WithPacks {
   inPacks(): Diagnostic[]
 }
 
-/** Merges the packs of a document into it, before anything of it is compiled. */
-export function withPacks(document: WorkflowDocument, files: { readonly [path: string]: string }): WithPacks {
+/**
+ * Merges the packs of a document into it, before anything of it is compiled. Throws TypeError where the document has
+ * packs and `versions` is not given.
+ */
+export function withPacks(
+  document: WorkflowDocument,
+  files: { readonly [path: string]: string },
+  versions: Versions | null,
+): WithPacks {
   const own = createReporter(document.tree, document.file)
   const { spec } = document.workflow
   if (spec.packs.length === 0)
     return { document, reporter: own, placeOf: path => ({ tree: document.tree, path, file: null }), inPacks: () => [] }
 
-  const packs = loadPacks(document, files, own)
+  if (versions === null) throw new TypeError('the document has packs: compile it with `versions`, see versionsFor')
+  const packs = loadPacks(document, files, own, versions)
   checkTrust(packs.loaded, spec.packTrust)
   const { document: merged, origins } = mergePacks(document, packs, own)
   const originOf = ([top, part, name, ...rest]: Path): Origin | null => {

@@ -7,7 +7,7 @@ import { createReporter, type Reporter } from '../reporter.ts'
 import { placeAt } from '../yaml/places.ts'
 import type { Path } from '../yaml/tree.ts'
 import { type PackFile, type ParsedPack, parsePack } from './parse.ts'
-import { inRange, rangeHelp } from './ranges.ts'
+import { rangeHelp, type Versions } from './versions.ts'
 
 /** At most so many packs in all, and so many characters in all of their files together. */
 const packLimit = 64
@@ -53,12 +53,20 @@ type Files = { readonly [path: string]: string }
 /** Workspace-relative names of the files of packs, as far as they are known from `files`. */
 export function packFiles(document: WorkflowDocument, files: Files): string[] {
   if (document.workflow.spec.packs.length === 0) return []
-  return loadPacks(document, files, createReporter(document.tree, document.file)).files
+  return loadPacks(document, files, createReporter(document.tree, document.file), null).files
 }
 
-/** Finds, checks and reads every pack of a document; what cannot be used is reported where it is named, or in it. */
-export function loadPacks(document: WorkflowDocument, files: Files, reporter: Reporter): Packs {
-  const loading = new Loading(document, files)
+/**
+ * Finds, checks and reads every pack of a document; what cannot be used is reported where it is named, or in it. Without
+ * `versions` only to learn which files there are: no version is checked.
+ */
+export function loadPacks(
+  document: WorkflowDocument,
+  files: Files,
+  reporter: Reporter,
+  versions: Versions | null,
+): Packs {
+  const loading = new Loading(document, files, versions)
   const { packs } = document.workflow.spec
   const declared = packs.map(({ name, version, source, integrity }, index): Wanted => {
     const at = ['spec', 'packs', index]
@@ -73,14 +81,16 @@ class Loading implements Packs {
   readonly unusable = new Set<string>()
   readonly #document: WorkflowDocument
   readonly #files: Files
+  readonly #versions: Versions | null
   readonly #known = new Map<string, { wanted: Wanted; path: string | null; pack: LoadedPack | null }>()
   readonly #read = new Map<string, PackFile>()
   readonly #mentions: Wanted[] = []
   #room = packCharacters
 
-  constructor(document: WorkflowDocument, files: Files) {
+  constructor(document: WorkflowDocument, files: Files, versions: Versions | null) {
     this.#document = document
     this.#files = files
+    this.#versions = versions
   }
 
   get loaded(): LoadedPack[] {
@@ -185,7 +195,7 @@ class Loading implements Packs {
       return null
     }
     if (text.length <= documentLimits.bytes && !this.#checkIntegrity(wanted, path)) return null
-    const read = this.#read.get(path) ?? parsePack(text, path)
+    const read = this.#read.get(path) ?? parsePack(text, path, this.#versions)
     this.#read.set(path, read)
     const { pack, tree, reporter } = read
     const { name, at, by } = wanted
@@ -211,10 +221,10 @@ class Loading implements Packs {
     const { name, version } = wanted
     const pack = this.#known.get(name)?.pack ?? null
     const has = pack?.manifest.version
-    const fits = inRange(has ?? '0.0.0', version)
+    const fits = this.#versions?.inRange(has ?? '0.0.0', version)
     if (fits === null)
       refuse(wanted, ['version'], `version of pack \`${name}\` is \`${version}\`, which is no range`, rangeHelp)
-    else if (!fits && has !== undefined) {
+    else if (fits === false && has !== undefined) {
       const message = `${whose(wanted)} asks for \`${name}\` ${version}; ${pack?.file ?? ''} is ${has}`
       refuse(wanted, ['version'], message, 'use a pack of that version, or change the range', 'missing_reference')
     }

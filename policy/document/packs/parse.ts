@@ -6,8 +6,8 @@ import { readBareScalars } from '../schema/repair.ts'
 import { readYaml } from '../yaml/read.ts'
 import { bareTree, type YamlFault, type YamlTree } from '../yaml/tree.ts'
 import { toValue } from '../yaml/value.ts'
-import { inRange, languageVersion, rangeHelp } from './ranges.ts'
 import { type PackManifest, packApiVersion, packSchema } from './schema.ts'
+import { languageVersion, rangeHelp, type Versions } from './versions.ts'
 
 /** A manifest that could be read. */
 export interface ParsedPack {
@@ -25,8 +25,11 @@ export interface PackFile {
   syntax: readonly YamlFault[]
 }
 
-/** Reads a manifest under the limits of a document; `file` as diagnostics should name it. */
-export function parsePack(text: string, file: string): PackFile {
+/**
+ * Reads a manifest under the limits of a document; `file` as diagnostics should name it. Without `versions` it is not
+ * held against the version of the language.
+ */
+export function parsePack(text: string, file: string, versions: Versions | null): PackFile {
   const read = readYaml(text)
   const syntax = [...read.faults]
   const tree = read.tree ?? bareTree(text)
@@ -49,7 +52,7 @@ export function parsePack(text: string, file: string): PackFile {
   }
   const pack = checkSchema(reporter, tree, value)
   if (pack !== null) {
-    checkLanguage(reporter, pack.manifest)
+    if (versions !== null) checkLanguage(reporter, pack.manifest, versions)
     refuseFiles(reporter, pack.manifest)
   }
   return { ...found, pack: reporter.hasErrors() ? null : pack }
@@ -68,8 +71,8 @@ function checkSchema(reporter: Reporter, tree: YamlTree, value: JsonObject): Par
   return null
 }
 
-function checkLanguage(reporter: Reporter, { agentctl }: PackManifest): void {
-  const fits = inRange(languageVersion, agentctl)
+function checkLanguage(reporter: Reporter, { agentctl }: PackManifest, versions: Versions): void {
+  const fits = versions.inRange(languageVersion, agentctl)
   if (fits === null) {
     const message = `agentctl is \`${agentctl}\`, which is no range of versions`
     reporter.report(['agentctl'], { code: 'schema_violation', message, help: rangeHelp })

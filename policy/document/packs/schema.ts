@@ -3,7 +3,6 @@ import { actionSchema } from '../schema/action.ts'
 import { agentSchema, toolSchema } from '../schema/agent.ts'
 import { integrity, name, relativePath } from '../schema/common.ts'
 import { subworkflowSchema } from '../schema/task.ts'
-import { isVersion } from './ranges.ts'
 
 /** The one version of the manifest. */
 export const packApiVersion = 'agentctl.dev/pack/v1alpha1'
@@ -35,7 +34,8 @@ export const packSchema = z.lazy(() =>
     name: packName.describe('as documents declare it; its items are used as `NAME.ITEM`'),
     version: z
       .string()
-      .refine(isVersion, 'a version has three numbers, `1.2.0`')
+      .max(200)
+      .regex(/^\d+\.\d+\.\d+(-[0-9A-Za-z.-]+)?(\+[0-9A-Za-z.-]+)?$/, 'a version has three numbers, `1.2.0`')
       .describe('semantic version of this pack'),
     agentctl: z.string().min(1).describe('range of versions of the document language that it was written for'),
     dependencies: z.record(packName, dependency).prefault({}).describe('other packs by name'),
