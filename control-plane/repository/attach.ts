@@ -34,7 +34,10 @@ export type Attached = Pick<AttachAnswer, 'outcome' | 'run' | 'epoch' | 'parent'
 export function attach(at: AttachStore, attachment: Attachment): Attached {
   const current = currentRun(at, attachment)
   if (attachment.request.settling === true) return settle(at, attachment, current)
-  if (!isFirstStep(at, attachment, current)) throw secondStep(attachment, current)
+  if (!isFirstStep(at, attachment, current)) {
+    if (current?.state === 'running') refuseOtherHolder(at.store, current, attachment.instance)
+    throw secondStep(attachment, current)
+  }
   if (current === null || current.state === 'failed') return newRun(at, attachment, current)
   switch (current.state) {
     case 'succeeded':
