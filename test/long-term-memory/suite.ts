@@ -94,6 +94,7 @@ export function longTermSuite(engine: Engine): void {
         clock.advance(1)
         expect(store.longTerm('default', 'day')).toBeNull()
         expect(keys(store.searchLongTerm('default', 'word'))).toEqual(['good'])
+        clock.advance(1)
         store.sweep()
         // The run is erased: only the value itself holds the blob.
         expect(store.longTerm('default', 'large')?.value).toHaveLength(100_000)
