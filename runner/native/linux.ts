@@ -10,6 +10,7 @@ const PR_SET_CHILD_SUBREAPER = 36
 const CLOSE_RANGE_CLOEXEC = 4
 const lastDescriptor = 0xffff_ffff
 const WNOHANG = 1
+const O_CLOEXEC = 0o2000000
 
 /** One number on every architecture; the C libraries that are still in use lack functions for them. */
 const calls = { pidfd_send_signal: 424, pidfd_open: 434, close_range: 436 }
@@ -24,7 +25,8 @@ export function loadNative(): NativeLayer {
     const prctl: (...args: number[]) => number = libc.func('int prctl(int, ulong, ulong, ulong, ulong)')
     const syscall: (...args: number[]) => number = libc.func('long syscall(long, long, long, long, long)')
     const waitpid: (pid: number, status: null, options: number) => number = libc.func('int waitpid(int, int *, int)')
-    return { native: nativeOf({ prctl, syscall, waitpid, errno: () => koffi.errno() }) }
+    const pipe2: (ends: Int32Array, flags: number) => number = libc.func('int pipe2(_Out_ int *, int)')
+    return { native: nativeOf({ prctl, syscall, waitpid, pipe2, errno: () => koffi.errno() }) }
   } catch (error) {
     return { absent: `the native layer finds no C library that it knows: ${describeError(error)}` }
   }
@@ -34,10 +36,11 @@ interface Calls {
   prctl(...args: number[]): number
   syscall(...args: number[]): number
   waitpid(pid: number, status: null, options: number): number
+  pipe2(ends: Int32Array, flags: number): number
   errno(): number
 }
 
-function nativeOf({ prctl, syscall, waitpid, errno }: Calls): Native {
+function nativeOf({ prctl, syscall, waitpid, pipe2, errno }: Calls): Native {
   const must = (call: string, result: number) => {
     if (result < 0) throw new NativeError(call, errno())
   }
@@ -52,6 +55,12 @@ function nativeOf({ prctl, syscall, waitpid, errno }: Calls): Native {
       if (fd >= 0) return { fd }
       if (errno() === ESRCH) return 'gone'
       throw new NativeError('pidfd_open', errno())
+    },
+    pipe() {
+      const ends = new Int32Array(2)
+      must('pipe2', pipe2(ends, O_CLOEXEC))
+      const [read = -1, write = -1] = ends
+      return { read, write }
     },
     signal(pidfd, signal) {
       if (syscall(calls.pidfd_send_signal, pidfd, signal, 0, 0) >= 0) return 'sent'

@@ -10,6 +10,8 @@ export interface Native {
   reap(pid: number): boolean
   /** pidfd_open: a descriptor that stays this process's, whatever becomes of its number. The caller closes it. */
   openPid(pid: number): { fd: number } | 'gone'
+  /** pipe2(O_CLOEXEC): both ends of a pipe. The caller closes them. */
+  pipe(): { read: number; write: number }
   /** pidfd_send_signal. */
   signal(pidfd: number, signal: number): 'sent' | 'gone' | 'denied'
 }

@@ -1,3 +1,4 @@
+import type { EventEmitter } from 'node:events'
 import type { Readable } from 'node:stream'
 import type { Captured, Containment, ProcessEnd } from '../executor.ts'
 import type { Directory } from '../facts/directory.ts'
@@ -5,6 +6,7 @@ import type { Executable } from '../facts/executable.ts'
 import { armProcesses } from './arm.ts'
 import { Capture, type OutputLimits, type StreamName } from './capture.ts'
 import type { ArmedHost, Held } from './containment/armed-host.ts'
+import { openOutputPipes } from './output-pipes.ts'
 import { spawnProcess } from './spawn.ts'
 
 export interface HostProcess {
@@ -71,21 +73,39 @@ async function startRun(request: HostProcess): Promise<Run | Result> {
     armed = request.armed ?? armProcesses()
     for (let waiting = armed.ready(); waiting !== null; waiting = armed.ready()) await waiting
     if (request.signal.aborted) return nothing({ kind: 'cancelled', reason: reasonOf(request.signal) })
-    return new Run(
-      request,
-      armed.start(request.effect ?? '', marker => spawnProcess(request, marker)),
-    )
+    return startIn(armed, request)
   } catch (error) {
     return nothing(spawnFailed(error))
   }
 }
 
+function startIn(armed: ArmedHost, request: HostProcess): Run {
+  const pipes = openOutputPipes()
+  try {
+    const held = armed.start(request.effect ?? '', marker => spawnProcess(request, marker, pipes?.given ?? null))
+    return new Run(request, held, pipes ?? held.child)
+  } catch (error) {
+    pipes?.stdout.destroy()
+    pipes?.stderr.destroy()
+    throw error
+  } finally {
+    pipes?.closeGiven()
+  }
+}
+
 type Result = Awaited<RunningProcess['wait']>
+
+/** Where its output is read. */
+interface Output {
+  stdout: Readable | null
+  stderr: Readable | null
+}
 
 /** One process from its start to its result. */
 class Run {
   readonly #request: HostProcess
   readonly #held: Held
+  readonly #output: Output
   readonly #capture: Capture
   readonly #timers = new Set<NodeJS.Timeout>()
   readonly #done = Promise.withResolvers<Result>()
@@ -101,21 +121,23 @@ class Run {
   /** Looks in a row that found the main process gone though nobody told its exit code. */
   #missed = 0
 
-  constructor(request: HostProcess, held: Held) {
+  constructor(request: HostProcess, held: Held, output: Output) {
     this.#request = request
     this.#held = held
+    this.#output = output
     this.#capture = new Capture(request.limits)
     const { child } = held
     // A child that does not read all of it, or is gone, ends as it ends: that is its result.
     child.stdin?.on('error', () => {})
     child.stdin?.end(request.stdin ?? undefined)
-    this.#listen('stdout', child.stdout)
-    this.#listen('stderr', child.stderr)
+    this.#listen('stdout', output.stdout)
+    this.#listen('stderr', output.stderr)
     child.on('error', error => {
       if (child.pid === undefined) void this.#finish(spawnFailed(error))
     })
     child.on('exit', (code, signal) => this.#exited(code, signal))
-    child.on('close', () => {
+    const streams = [output.stdout, output.stderr].flatMap(stream => (stream === null ? [] : closing(stream)))
+    void Promise.all([closing(child), ...streams]).then(() => {
       this.#closed.resolve()
       if (this.#hasExited) this.#whenAsked()
     })
@@ -192,8 +214,8 @@ class Run {
     const drained = setTimeout(() => this.#closed.resolve(), drainMilliseconds)
     await this.#closed.promise
     clearTimeout(drained)
-    const { stdin, stdout, stderr } = this.#held.child
-    for (const pipe of [stdin, stdout, stderr]) pipe?.destroy()
+    const { stdout, stderr } = this.#output
+    for (const pipe of [this.#held.child.stdin, stdout, stderr]) pipe?.destroy()
     const captured = { stdout: this.#capture.bytes('stdout'), stderr: this.#capture.bytes('stderr') }
     this.#done.resolve({ end: this.#cause ?? end, captured, containment })
   }
@@ -201,6 +223,12 @@ class Run {
   #later(milliseconds: number, act: () => void): void {
     this.#timers.add(setTimeout(act, milliseconds))
   }
+}
+
+function closing(of: EventEmitter): Promise<void> {
+  return new Promise(resolve => {
+    of.once('close', () => resolve())
+  })
 }
 
 function exists(pid: number): boolean {
