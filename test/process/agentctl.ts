@@ -47,7 +47,11 @@ export async function killAtRandom(kind: Kind): Promise<{ left: number[]; entrie
       `${apart(room.file(name))} sleep 0.05; (sleep 60 &); exec sleep 60`,
     ])
     const child = agentctl(room, Object.fromEntries(scripts))
-    await Promise.race([once(child.stdout ?? child, 'data'), once(child, 'exit')])
+    const isArmed = await Promise.race([
+      once(child.stdout ?? child, 'data').then(() => true),
+      once(child, 'exit').then(() => false),
+    ])
+    if (!isArmed) throw new Error('agentctl ended before it had armed itself')
     await sleep(Math.random() * 400)
     await kill(child)
     await reap(room)
