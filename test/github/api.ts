@@ -75,6 +75,7 @@ export function createApi(services: Services, routes: readonly Route[]): Hono {
       if (operation !== 'GET /rate_limit')
         rates = services.limits.charge(caller, {
           resource: 'core',
+          endpoint: operation,
           writes,
           createsContent: writes && CONTENT.test(path),
         })

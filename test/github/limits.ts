@@ -14,7 +14,7 @@ export interface LimitSettings {
   /** Requests that create content, of one caller. */
   contentPerMinute: number
   contentPerHour: number
-  /** Secondary points a minute of one caller: a read is 1, a write 5, a query 1. */
+  /** Secondary points a minute of one caller at one endpoint: a read is 1, a write 5, a query 1. */
   pointsPerMinute: number
   graphqlPointsPerMinute: number
   /** Status of a refusal; GitHub answers with either. */
@@ -39,8 +39,8 @@ interface Account {
   used: number
   /** Times of content-creating requests of the last hour. */
   content: number[]
-  /** Times of points of the last minute. */
-  points: number[]
+  /** Times of points of the last minute by endpoint. */
+  points: Map<string, number[]>
 }
 
 export type Resource = 'core' | 'graphql'
@@ -59,7 +59,7 @@ export class RateLimits {
   /** Counts one request; throws GitHub's refusal. Answers the x-ratelimit headers. */
   charge(
     caller: Caller,
-    request: { resource: Resource; writes: boolean; createsContent: boolean },
+    request: { resource: Resource; endpoint: string; writes: boolean; createsContent: boolean },
   ): { [name: string]: string } {
     const { resource } = request
     const now = this.#world.now().getTime()
@@ -69,7 +69,7 @@ export class RateLimits {
     if (account.used >= limit) throw primaryLimit(status, words(caller), headers(account, limit, resource))
     account.used++
     try {
-      this.#points(account, now, request.writes ? 5 : 1, resource)
+      this.#points(account, now, request)
       if (request.createsContent) this.#content(account, now)
     } catch (error) {
       if (error instanceof ApiError) Object.assign(error.headers, headers(account, limit, resource))
@@ -90,12 +90,17 @@ export class RateLimits {
     this.#account(`installation ${installation} ${resource}`, this.#world.now().getTime()).used = this.settings.perHour
   }
 
-  #points(account: Account, now: number, points: number, resource: Resource): void {
+  #points(
+    account: Account,
+    now: number,
+    { resource, endpoint, writes }: { resource: Resource; endpoint: string; writes: boolean },
+  ): void {
     const most = resource === 'core' ? this.settings.pointsPerMinute : this.settings.graphqlPointsPerMinute
-    account.points = account.points.filter(at => at > now - MINUTE)
-    const first = account.points[0]
-    if (first !== undefined && account.points.length + points > most) throw this.#secondary(first + MINUTE - now)
-    account.points.push(...Array<number>(points).fill(now))
+    const cost = writes ? 5 : 1
+    const points = (account.points.get(endpoint) ?? []).filter(at => at > now - MINUTE)
+    const first = points[0]
+    if (first !== undefined && points.length + cost > most) throw this.#secondary(first + MINUTE - now)
+    account.points.set(endpoint, [...points, ...Array<number>(cost).fill(now)])
   }
 
   #content(account: Account, now: number): void {
@@ -115,7 +120,12 @@ export class RateLimits {
   #account(key: string, now: number): Account {
     const known = this.#accounts.get(key)
     if (known && now < known.windowStart + HOUR) return known
-    const fresh: Account = { windowStart: now, used: 0, content: known?.content ?? [], points: known?.points ?? [] }
+    const fresh: Account = {
+      windowStart: now,
+      used: 0,
+      content: known?.content ?? [],
+      points: known?.points ?? new Map(),
+    }
     this.#accounts.set(key, fresh)
     return fresh
   }

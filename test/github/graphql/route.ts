@@ -42,7 +42,12 @@ export function graphqlRoute(services: Services): Hono {
       if (caller.kind === 'app' || caller.kind === 'client') throw notByIntegration()
       const text = String(body.query ?? '')
       const writes = /^\s*mutation\b/.test(text)
-      rates = services.limits.charge(caller, { resource: 'graphql', writes, createsContent: writes })
+      rates = services.limits.charge(caller, {
+        resource: 'graphql',
+        endpoint: 'graphql',
+        writes,
+        createsContent: writes,
+      })
       answer = await answerTo(services, caller, text, body.variables ?? {})
     } catch (error) {
       if (!(error instanceof ApiError)) throw error
