@@ -42,13 +42,16 @@ const shakeZod: Plugin = {
   },
 }
 
-/** Nothing of ours acts by being imported: a module whose names nobody uses is left out, schemas of its own and all. */
+/** The one module of ours that acts by being imported. */
+const acting = /\/no-inspector\.ts$/
+
+/** Nothing else does: a module whose names nobody uses is left out, schemas of its own and all. */
 const shakeOwn: Plugin = {
   name: 'shake-own',
   setup({ onResolve }) {
     onResolve({ filter: /^\.\.?\/.*\.ts$/ }, ({ path, resolveDir }) => ({
       path: join(resolveDir, path),
-      sideEffects: false,
+      sideEffects: acting.test(path),
     }))
   },
 }

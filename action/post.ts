@@ -1,3 +1,4 @@
+import '../runner/no-inspector.ts'
 import { readState } from './state.ts'
 
 /**
@@ -12,4 +13,8 @@ for (const fault of ['uncaughtException', 'unhandledRejection'] as const) proces
 setTimeout(() => process.exit(0), boundMs).unref()
 
 // Loaded only where there is something to do: after a step that concluded this takes no time to speak of.
-if (!left.concluded) await (await import('./post-work.ts')).postWork(left)
+if (!left.concluded) {
+  // Main's effects may still run, as this step's user, and what it holds is worth reading.
+  const readable = (await import('../runner/native/forbid-dump.ts')).forbidDump()
+  await (await import('./post-work.ts')).postWork(left, readable)
+}

@@ -22,6 +22,8 @@ export interface Context extends Base {
   options: GlobalOptions
   /** Shows a line at once, on stderr, to a person; nothing with `--output json`. */
   tell(line: Line): void
+  /** Says at once that a cancelled command has not ended in time, unless its end is said already. */
+  tellOverdue(): void
 }
 
 /** One thing to be said, at its place in a file where it has one: the shape of a document's diagnostics. */

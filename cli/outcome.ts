@@ -29,7 +29,14 @@ export function outcomeResult(
   const exists = outcome.head !== ''
   const approvals = state === 'paused' ? (outcome.pause?.items.filter(item => item.resolution === null) ?? []) : []
   const code = exitCode === exits.usage ? 'incompatible_state' : (codes[state] ?? state)
-  const said = exitCode === exits.done ? [] : outcome.messages.map(message => place(code, message, document, plan))
+  const said =
+    exitCode === exits.done
+      ? []
+      : outcome.messages.map(message => {
+          // A refusal before anything ran begins with its own code.
+          const [, own, rest] = (exitCode === exits.usage && /^([a-z_]+): (.*)$/s.exec(message)) || []
+          return place(own ?? code, rest ?? message, document, plan)
+        })
   const waits = state === 'paused' && exitCode === exits.denied ? [waiting(context, run, approvals.length)] : []
   return {
     kind: 'RunOutcome',

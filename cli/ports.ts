@@ -28,5 +28,5 @@ export function hostPorts(
 
 export function runnerPorts(context: Context, host: HostPorts, ledger: Ledger, signal: AbortSignal): RunnerPorts {
   const { clock, ids } = context
-  return { ...host, ledger, clock, ids, signal, report: event => showProgress(context, event) }
+  return { ...host, ledger, clock, ids, signal, report: showProgress(context) }
 }

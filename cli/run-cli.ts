@@ -3,7 +3,7 @@ import type { Base, CommandResult, Context, Handler } from './command.ts'
 import { describeFailure, exits, finding } from './failure.ts'
 import { requireNode } from './node-version.ts'
 import { globalOptionsOf, wantsJson } from './options.ts'
-import { type Format, print } from './output/print.ts'
+import { type Format, print, printNow } from './output/print.ts'
 import { render, usesColour } from './output/text.ts'
 import { createProgram } from './program.ts'
 
@@ -11,6 +11,10 @@ import { createProgram } from './program.ts'
 export async function runCli(argv: readonly string[], base: Base): Promise<number> {
   let format: Format = { output: wantsJson(argv) ? 'json' : 'human', color: 'auto' }
   let result: CommandResult
+  let isAnswered = false
+  const tellOverdue = () => {
+    if (!isAnswered) printNow(overdue, format, base)
+  }
   try {
     let done: CommandResult | null = null
     const program = createProgram(base, format.output, async (load, operands, given) => {
@@ -18,7 +22,7 @@ export async function runCli(argv: readonly string[], base: Base): Promise<numbe
       format = options
       requireNode(process.version)
       const handler: Handler = await load()
-      done = await handler(contextOf(base, options), operands, given)
+      done = await handler(contextOf(base, options, tellOverdue), operands, given)
     })
     await program.parseAsync([...argv], { from: 'user' })
     if (done === null) return exits.done
@@ -28,15 +32,29 @@ export async function runCli(argv: readonly string[], base: Base): Promise<numbe
     if (answered === null) return exits.done
     result = answered
   }
+  isAnswered = true
   print(result, format, base)
   return result.exitCode
 }
 
-function contextOf(base: Base, options: Context['options']): Context {
+const overdue: CommandResult = {
+  kind: 'Failure',
+  exitCode: exits.cancelled,
+  data: null,
+  lines: [],
+  findings: [
+    finding('cancelled', 'cancelled; the end could not be recorded in time', {
+      help: 'the next `agentctl run` or `resume` on this host ends what is left; `agentctl inspect` shows what is recorded',
+    }),
+  ],
+}
+
+function contextOf(base: Base, options: Context['options'], tellOverdue: () => void): Context {
   const colour = usesColour(options.color, base.stderr)
   return {
     ...base,
     options,
+    tellOverdue,
     tell(line) {
       if (options.output === 'human') base.stderr.write(render([line], colour))
     },

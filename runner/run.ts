@@ -22,7 +22,7 @@ export interface RunnerPorts {
   temporaryDirectories: readonly string[]
   /** The floor's extra directories for bare command names. */
   searchPath: readonly string[]
-  /** SIGINT, SIGTERM, SIGHUP, or the ledger's cancelRequested. */
+  /** SIGINT, SIGTERM, SIGHUP, SIGQUIT, or the ledger's cancelRequested. */
   signal: AbortSignal
   /** Progress for logs, annotations and the summary; redacted before it is called. */
   report(event: ProgressEvent): void

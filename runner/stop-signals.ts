@@ -7,7 +7,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 const overdueMs = 4_500
 
 const signals: readonly NodeJS.Signals[] =
-  process.platform === 'win32' ? ['SIGINT', 'SIGBREAK', 'SIGHUP'] : ['SIGINT', 'SIGTERM', 'SIGHUP']
+  process.platform === 'win32' ? ['SIGINT', 'SIGBREAK', 'SIGHUP'] : ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT']
 
 /**
  * Aborts on what means cancel to a process: children go first, then what they came to is recorded. A further signal takes

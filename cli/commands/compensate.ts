@@ -31,7 +31,7 @@ export const compensate: Handler = async (context, [run = ''], given) => {
   const options = optionsSchema.parse(given)
   if (options.interactive) requireTerminal(context)
   const workspace = workspaceOf(context)
-  const signal = abortOnSignals()
+  const signal = abortOnSignals(context)
   return withLedger(context, async ledger => {
     const { store } = ledger
     const record = recordOf(store, run)

@@ -19,7 +19,7 @@ export const resume: Handler = async (context, [run = ''], given) => {
   const { interactive } = optionsSchema.parse(given)
   if (interactive) requireTerminal(context)
   const workspace = workspaceOf(context)
-  const signal = abortOnSignals()
+  const signal = abortOnSignals(context)
   return withLedger(context, async ledger => {
     const record = recordOf(ledger.store, run)
     refuseForeign(record, 'only its job may go on with it')

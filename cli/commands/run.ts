@@ -34,7 +34,7 @@ export const run: Handler = async (context, [file = ''], given) => {
   })
   if (options.check) return predict(host, plan, { file, findings, diff: options.diff })
 
-  const signal = abortOnSignals()
+  const signal = abortOnSignals(context)
   return withLedger(
     context,
     async ledger => {

@@ -3,6 +3,9 @@ import type { Base, CommandResult } from '../command.ts'
 import { exits } from '../failure.ts'
 import { findingLines } from './findings.ts'
 import { render, usesColour } from './text.ts'
+import { writeNow } from './write-now.ts'
+
+const stderrDescriptor = 2
 
 type Streams = Pick<Base, 'stdout' | 'stderr'>
 
@@ -21,6 +24,15 @@ export function print(result: CommandResult, format: Format, { stdout, stderr }:
   }
   stdout.write(render(result.lines, usesColour(format.color, stdout)))
   stderr.write(render(findingLines(result.findings), usesColour(format.color, stderr)))
+}
+
+/** As `print` of a command that failed and has no lines, written when this returns: for a process that ends at once. */
+export function printNow(result: CommandResult, format: Format, { stderr }: Streams): void {
+  const text =
+    format.output === 'json'
+      ? envelope(result)
+      : render(findingLines(result.findings), usesColour(format.color, stderr))
+  writeNow(stderrDescriptor, text)
 }
 
 function envelope({ kind, exitCode, data, findings }: CommandResult): string {
