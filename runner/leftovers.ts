@@ -6,7 +6,7 @@ const maxNamed = 10
 
 /** Before a run's first process: ends what an agentctl that was killed left on this host, and tells it. */
 export async function endLeftovers(context: Pick<RunContext, 'ports' | 'host'>): Promise<void> {
-  const { killed, left } = await reapLeftovers()
+  const { killed, left, isIncomplete } = await reapLeftovers()
   if (killed.length > 0)
     report(context, {
       type: 'warning',
@@ -16,6 +16,12 @@ export async function endLeftovers(context: Pick<RunContext, 'ports' | 'host'>):
     report(context, {
       type: 'warning',
       message: `${left.length} processes that an agentctl which was killed had left running could not be ended: ${named(left)}; end them as the user that they run as`,
+    })
+  if (isIncomplete)
+    report(context, {
+      type: 'warning',
+      message:
+        'not everything that the registry of agentctl processes tells of could be looked at (docs/runner.md, After a SIGKILL): the next run goes on; where this stays, look at what an effect of this user wrote there',
     })
 }
 

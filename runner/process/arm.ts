@@ -1,4 +1,4 @@
-import type { ArmedHost, ArmOptions } from './containment/armed-host.ts'
+import { type ArmedHost, type ArmOptions, refusing } from './containment/armed-host.ts'
 import { LinuxHost } from './containment/linux-host.ts'
 import { otherHost } from './containment/other-host.ts'
 
@@ -14,7 +14,7 @@ export function armProcesses(options: ArmOptions = {}): ArmedHost {
   return armed
 }
 
-/** As `armProcesses`, but another one each time. */
+/** As `armProcesses`, but another one each time. Throws StartRefused. */
 export function armHost(options: ArmOptions = {}): ArmedHost {
-  return process.platform === 'linux' ? new LinuxHost(options) : otherHost()
+  return refusing(() => (process.platform === 'linux' ? new LinuxHost(options) : otherHost()))
 }

@@ -26,13 +26,18 @@ export function resultOfEnd(end: ProcessEnd, output: Json, retrySafe: boolean): 
     case 'timed_out':
       return uncertain(
         'timed_out',
-        `the process ran longer than ${end.seconds} s and was ended; what it had done by then is not known`,
+        `the process ran longer than ${wholeSeconds(end.seconds)} and was ended; what it had done by then is not known`,
       )
     case 'cancelled':
       return uncertain('cancelled', `the process was ended (${end.reason}); what it had done by then is not known`)
     case 'lost':
       return uncertain('lost', `${end.message}; what it did is not known`)
   }
+}
+
+/** Of an action's time a later process has what the earlier ones left, to the microsecond: nobody reads that. */
+function wholeSeconds(seconds: number): string {
+  return seconds < 1 ? 'the less than 1 s that was left' : `${Math.floor(seconds)} s`
 }
 
 function spawnCode(code: string): string {
@@ -42,6 +47,7 @@ function spawnCode(code: string): string {
     ENOEXEC: 'command_not_executable',
     E2BIG: 'argv_too_long',
     inherited_descriptor: 'inherited_descriptor',
+    containment_failed: 'containment_failed',
   }
   return codes[code] ?? 'spawn_failed'
 }

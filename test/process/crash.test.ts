@@ -43,7 +43,7 @@ describe.each(kinds)('agentctl killed by SIGKILL, %s', kind => {
     expect([effectOf(first), effectOf(second)]).toEqual(['effect-one', 'effect-two'])
     expect(tagged(room.tag)).toEqual([])
     expect(entries(room)).toEqual([])
-    expect(await reap(room)).toEqual({ killed: [], left: [], owners: 0 })
+    expect(await reap(room)).toEqual({ killed: [], left: [], owners: 0, isIncomplete: false })
   })
 
   test('a child that kills agentctl', async () => {
@@ -176,7 +176,7 @@ describe('what a registry says is not believed further than it can be proven', (
 
   test('a recycled pid: the owner is over, and who has its number now is left alone', async () => {
     forge({ pid: innocent.pid, start: 1 })
-    expect(await reap(room)).toEqual({ killed: [], left: [], owners: 1 })
+    expect(await reap(room)).toEqual({ killed: [], left: [], owners: 1, isIncomplete: false })
     expect(entries(room)).toEqual([])
   })
 
@@ -192,7 +192,7 @@ describe('what a registry says is not believed further than it can be proven', (
   test('a holder of the marker that is older than the owner', async () => {
     const directory = forge({ start: Number.MAX_SAFE_INTEGER }, ['1-effect'])
     const holder = await hold(path.join(directory, '1-effect'))
-    expect(await reap(room)).toEqual({ killed: [], left: [], owners: 1 })
+    expect(await reap(room)).toEqual({ killed: [], left: [], owners: 1, isIncomplete: false })
     expect(stateOf(holder.pid ?? 0)).not.toBeNull()
     await kill(holder)
   })
@@ -210,7 +210,7 @@ describe('what a registry says is not believed further than it can be proven', (
   ])('%s: its processes are not looked for', async (_, change, left) => {
     const directory = forge(change, ['1-effect'])
     const holder = await hold(path.join(directory, '1-effect'))
-    expect(await reap(room)).toEqual({ killed: [], left: [], owners: 0 })
+    expect(await reap(room)).toEqual({ killed: [], left: [], owners: 0, isIncomplete: false })
     expect(stateOf(holder.pid ?? 0)).not.toBeNull()
     expect(entries(room)).toHaveLength(left)
     await kill(holder)
@@ -226,7 +226,7 @@ describe('what a registry says is not believed further than it can be proven', (
     const { directory, inode } = opened.home
     writeFileSync(path.join(directory, 'cgroup.procs'), String(innocent.pid))
     forge({ cgroup: { directory, inode: inode + change } })
-    expect(await reap(room)).toEqual({ killed: [], left: [], owners: 1 })
+    expect(await reap(room)).toEqual({ killed: [], left: [], owners: 1, isIncomplete: false })
     expect(stateOf(innocent.pid ?? 0)).not.toBeNull()
     writeFileSync(path.join(path.dirname(path.dirname(directory)), 'cgroup.procs'), String(innocent.pid))
     expect(removeHome(directory)).toBe(true)
@@ -238,13 +238,13 @@ describe('what a registry says is not believed further than it can be proven', (
     const [place = ''] = room.options.registry ?? []
     mkdirSync(path.join(place, 'empty'))
     writeFileSync(path.join(place, 'file'), '')
-    expect(await reap(room)).toEqual({ killed: [], left: [], owners: 0 })
+    expect(await reap(room)).toEqual({ killed: [], left: [], owners: 0, isIncomplete: false })
   })
 
   test('a place that others may write is not looked into', async () => {
     const directory = forge({}, ['1-effect'])
     chmodSync(path.dirname(directory), 0o777)
-    expect(await reap(room)).toEqual({ killed: [], left: [], owners: 0 })
+    expect(await reap(room)).toEqual({ killed: [], left: [], owners: 0, isIncomplete: false })
     expect(existsSync(directory)).toBe(true)
   })
 })

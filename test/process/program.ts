@@ -31,10 +31,12 @@ async function run({ directory, tag, options: { withoutNative, ...options }, pro
   })
   tell({ absent: armed.absent.map(({ guarantee }) => guarantee) })
   process.on('SIGUSR2', () => process.exit(130))
+  const cancelled = new AbortController()
+  process.on('SIGINT', () => cancelled.abort(new Error('SIGINT')))
   const room: Pick<Room, 'directory' | 'tag'> = { directory, tag }
   await Promise.all(
     processes.map(async each => {
-      const { end, containment, captured } = await launch(room, null, each).wait
+      const { end, containment, captured } = await launch(room, null, { ...each, signal: cancelled.signal }).wait
       tell({ effect: each.effect, end, containment, stdout: textOf(captured.stdout) })
     }),
   )

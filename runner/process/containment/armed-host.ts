@@ -1,4 +1,5 @@
 import type { ChildProcess } from 'node:child_process'
+import { describeError } from '../../../policy/redact.ts'
 import type { Containment } from '../../executor.ts'
 import type { NativeLayer } from '../../native/native.ts'
 
@@ -44,5 +45,18 @@ export class StartRefused extends Error {
   constructor(code: string, message: string) {
     super(message)
     this.code = code
+  }
+}
+
+/** What `act` answers. Throws StartRefused `containment_failed` for whatever it throws: never an error of the program's. */
+export function refusing<T>(act: () => T): T {
+  try {
+    return act()
+  } catch (error) {
+    if (error instanceof StartRefused) throw error
+    throw new StartRefused(
+      'containment_failed',
+      `agentctl could not make ready what holds the process, so it was not started: ${describeError(error)}; nothing of it ran, and the host's cgroups and registry are to be looked at`,
+    )
   }
 }

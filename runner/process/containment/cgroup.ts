@@ -17,23 +17,30 @@ export interface CgroupHome {
   place: string
 }
 
-/** Makes the home, having tried once that a process can be put into a cgroup there, taken out, and the rest killed. */
-export function openCgroupHome(owner: string): { home: CgroupHome } | { absent: string } {
+/** Where the home of an owner would be; nothing is made. */
+export function planCgroupHome(owner: string): Omit<CgroupHome, 'inode'> | { absent: string } {
   const mount = mounts.find(place => existsSync(path.join(place, 'cgroup.procs')))
   const place = cgroupOf('self')
   if (mount === undefined || place === null) return { absent: 'this host has no cgroup v2 hierarchy' }
   if (place.split('/').includes('..')) return { absent: `agentctl's own cgroup ${place} lies outside what is mounted` }
   const own = path.join(mount, place)
-  const directory = path.join(own, 'agentctl', owner)
-  const below = path.posix.join(place, 'agentctl', owner)
+  return { own, directory: path.join(own, 'agentctl', owner), place: path.posix.join(place, 'agentctl', owner) }
+}
+
+/** Makes the home, having tried once that a process can be put into a cgroup there, taken out, and the rest killed. */
+export function openCgroupHome(owner: string): { home: CgroupHome } | { absent: string } {
+  const plan = planCgroupHome(owner)
+  if ('absent' in plan) return plan
+  const { own, directory } = plan
   try {
     makeBelow(own, directory)
-    const home = { own, directory, inode: statSync(directory).ino, place: below }
-    const refusal = tryOut(home, place)
+    const home = { ...plan, inode: statSync(directory).ino }
+    const refusal = tryOut(home)
     if (refusal === null) return { home }
     removeHome(directory)
     return { absent: refusal }
   } catch (error) {
+    removeHome(directory)
     return { absent: `no cgroup can be made below ${own}: ${describeError(error)}` }
   }
 }
@@ -51,7 +58,8 @@ function makeBelow(own: string, directory: string): void {
   }
 }
 
-function tryOut(home: CgroupHome, place: string): string | null {
+function tryOut(home: CgroupHome): string | null {
+  const before = cgroupOf('self')
   if (!existsSync(path.join(home.directory, 'cgroup.kill'))) return 'this kernel has no cgroup.kill (Linux 5.14)'
   const probe = path.join(home.directory, 'probe')
   mkdirSync(probe)
@@ -62,7 +70,7 @@ function tryOut(home: CgroupHome, place: string): string | null {
     moveSelf(home.own)
     removeCgroup(probe)
   }
-  return cgroupOf('self') === place ? null : `agentctl could not be moved back to ${home.own}`
+  return cgroupOf('self') === before ? null : `agentctl could not be moved back to ${home.own}`
 }
 
 /** Moves agentctl, all its threads; where nothing was moved for some time the kernel takes some 10 ms for it. */

@@ -6,7 +6,7 @@ import type { Held } from './armed-host.ts'
 import type { Berth, Berths } from './berths.ts'
 import { killCgroup, membersOf } from './cgroup.ts'
 import { cleanPasses, killInPasses, killPass } from './passes.ts'
-import { heldFile, type Seen, seeAll, seeProcess, withDescendants } from './proc.ts'
+import { heldFile, programOf, type Seen, seeAll, seeProcess, withDescendants } from './proc.ts'
 import type { Marker } from './registry.ts'
 import { signalSeen } from './signal.ts'
 
@@ -19,6 +19,8 @@ export interface HoldPorts {
   ownStart: number
   /** Living orphans that belong to this hold, or to nobody else. */
   orphansOf(hold: Hold): Seen[]
+  /** Why what it leaves would not be found after a crash, where agentctl itself could arm that; else null. */
+  lostReason(hold: Hold): string | null
   /** Nothing of it is left, or nothing more can be done about it. */
   release(hold: Hold): void
 }
@@ -44,8 +46,10 @@ export class Hold implements Held {
 
   terminate(): void {
     const { native } = this.#ports
+    // In a cgroup nobody is lost sight of; without one who is below the main process is known only while that lives.
+    if (this.berth !== null) this.#signalGroup('SIGTERM')
     const members = this.#members()
-    this.#signalGroup('SIGTERM')
+    if (this.berth === null) this.#signalGroup('SIGTERM')
     for (const seen of members)
       if (seen.group !== this.child.pid || !this.#isUnwaited) signalSeen(native, seen, 'SIGTERM')
   }
@@ -63,22 +67,24 @@ export class Hold implements Held {
     const needed = this.#isBerthEmpty ? 1 : cleanPasses
     const find = () => this.#members()
     const { left } = await killInPasses(this.#ports.native, find, Math.max(0, deadline - performance.now()), needed)
+    const lost = this.#ports.lostReason(this)
     this.#ports.release(this)
     const broken = this.#ports.berths?.broken ?? null
     const absent = [...this.#ports.absent]
     if (broken !== null) absent.push({ guarantee: 'cgroup', reason: broken })
+    if (lost !== null) absent.push({ guarantee: 'findable_after_crash', reason: lost })
     return {
       containment: this.#isBerthEmpty ? 'cgroup' : 'best-effort',
       absent,
-      left: left.map(({ pid, command }) => ({ pid, command })),
+      left: left.map(seen => ({ pid: seen.pid, command: programOf(seen) })),
     }
   }
 
-  /** The kill alone, at once: agentctl itself is about to end. */
-  endNow(): void {
+  /** The kill alone, at once, over by about `deadline`: agentctl itself is about to end. */
+  endNow(deadline: number): void {
     this.running = false
     if (this.berth !== null) killCgroup(this.berth.dir)
-    killPass(this.#ports.native, () => this.#members())
+    killPass(this.#ports.native, () => this.#members(), deadline)
     this.#ports.release(this)
   }
 
@@ -129,8 +135,9 @@ export class Hold implements Held {
   #holders(): Seen[] {
     const { marker } = this
     if (marker === null) return []
+    const paths = new Set([marker.path])
     return seeAll().filter(
-      ({ pid, start }) => start >= this.#ports.ownStart && pid !== process.pid && heldFile(pid, [marker.path]) !== null,
+      ({ pid, start }) => start >= this.#ports.ownStart && pid !== process.pid && heldFile(pid, paths) !== null,
     )
   }
 }

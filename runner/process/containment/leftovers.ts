@@ -1,17 +1,37 @@
-import { readdirSync, readFileSync, realpathSync, rmSync, statSync } from 'node:fs'
+import {
+  closeSync,
+  constants,
+  existsSync,
+  fstatSync,
+  lstatSync,
+  openSync,
+  readSync,
+  realpathSync,
+  statSync,
+} from 'node:fs'
 import path from 'node:path'
 import { z } from 'zod'
 import { loadNative } from '../../native/linux.ts'
 import type { Native, NativeLayer } from '../../native/native.ts'
 import { isPopulated, killCgroup, membersOf, removeHome } from './cgroup.ts'
 import { killInPasses } from './passes.ts'
-import { bootId, heldFile, isOver, pidNamespace, type Seen, seeAll, withDescendants } from './proc.ts'
-import { checkPlace, closeEntry, type EntryOwner, readMarkerName, registryPlaces } from './registry.ts'
+import {
+  bootId,
+  firstNames,
+  heldFile,
+  isOver,
+  pidNamespace,
+  programOf,
+  type Seen,
+  seeAll,
+  withDescendants,
+} from './proc.ts'
+import { checkPlace, closeEntry, type EntryOwner, maxMarkers, readMarkerName, registryPlaces } from './registry.ts'
 
 /** A process that an agentctl left behind; `effect` is empty where it is not known. */
 export interface Leftover {
   pid: number
-  /** The kernel's short name of the program. */
+  /** The program's name, as `programOf` tells it. */
   command: string
   effect: string
 }
@@ -23,6 +43,8 @@ export interface Leftovers {
   left: Leftover[]
   /** How many agentctl processes had been killed before they could end what they had started. */
   owners: number
+  /** Not all that the registry holds could be looked at: the next call goes on. */
+  isIncomplete: boolean
 }
 
 /** For tests; absent = this user's places, koffi. */
@@ -31,27 +53,44 @@ export interface ReapOptions {
   native?: NativeLayer
 }
 
+/** Over all entries. */
 const budgetMilliseconds = 5_000
+/** More than agentctl processes that one user has on one host. */
+const maxEntries = 1_024
+const maxOwnerBytes = 4_096
 
 const ownerSchema: z.ZodType<EntryOwner> = z.object({
   pid: z.int().positive(),
   start: z.int().nonnegative(),
   boot: z.string(),
   pidNamespace: z.string(),
-  cgroup: z.object({ directory: z.string(), inode: z.int() }).nullable(),
+  cgroup: z.object({ directory: z.string(), inode: z.int().nullable() }).nullable(),
 })
 
 /**
  * Kills what agentctl processes of this user left on this host when they were killed themselves, found by cgroup and
  * marker, and forgets them. Never touches a live agentctl's processes, another pid namespace's or boot's, or one that was
- * given a number later. Where there is nothing it costs a few system calls. Never throws.
+ * given a number later. Effects of the same user write where it reads: nothing there is waited for, read without a bound or
+ * believed. Where there is nothing it costs a few system calls. Over in about 5 s. Never throws.
  */
 export async function reapLeftovers(options: ReapOptions = {}): Promise<Leftovers> {
-  const result: Leftovers = { killed: [], left: [], owners: 0 }
+  const result: Leftovers = { killed: [], left: [], owners: 0, isIncomplete: false }
   if (process.platform !== 'linux') return result
-  for (const entry of deadEntries(options.registry ?? registryPlaces(process.geteuid?.() ?? -1))) {
-    const layer = options.native ?? loadNative()
-    await reap(entry, 'native' in layer ? layer.native : null, result)
+  const deadline = performance.now() + budgetMilliseconds
+  for (const entry of entriesIn(options.registry ?? registryPlaces(process.geteuid?.() ?? -1), result)) {
+    if (performance.now() > deadline) {
+      result.isIncomplete = true
+      break
+    }
+    try {
+      const dead = deadEntry(entry)
+      if (dead === null) continue
+      const layer = options.native ?? loadNative()
+      await reap(dead, 'native' in layer ? layer.native : null, result, deadline)
+    } catch {
+      // Another agentctl forgot it meanwhile; or the host does not tell what is needed, and the next call tries again.
+      if (existsSync(entry)) result.isIncomplete = true
+    }
   }
   return result
 }
@@ -63,55 +102,66 @@ interface DeadEntry {
   markers: { path: string; number: string; effect: string }[]
 }
 
-function deadEntries(places: readonly string[]): DeadEntry[] {
-  return places.flatMap(place =>
-    namesIn(place).flatMap((name): DeadEntry[] => {
-      const directory = path.join(place, name)
-      if (name.startsWith('.')) return forgetDraft(directory, name)
-      const owner = readOwner(directory)
-      if (owner === null) return []
-      if (owner.boot !== bootId()) {
-        closeEntry({ directory })
-        return []
-      }
-      if (owner.pidNamespace !== pidNamespace() || !isOver(owner)) return []
-      const canonical = realpathSync.native(directory)
-      const markers = namesIn(directory, false).flatMap(file => {
-        const named = readMarkerName(file)
-        return named === null ? [] : { path: path.join(canonical, file), ...named }
-      })
-      return [{ directory, owner, markers }]
-    }),
-  )
+/** Nothing where a place is not there, or is not this user's alone. */
+function entriesIn(places: readonly string[], result: Leftovers): string[] {
+  return places.flatMap(place => {
+    try {
+      checkPlace(place)
+      const { names, isAll } = firstNames(place, maxEntries)
+      if (!isAll) result.isIncomplete = true
+      return names.map(name => path.join(place, name))
+    } catch {
+      return []
+    }
+  })
 }
 
-/** Nothing where the place is not there, or is not this user's alone. */
-function namesIn(place: string, check = true): string[] {
-  try {
-    const names = readdirSync(place)
-    if (check) checkPlace(place)
-    return names
-  } catch {
-    return []
+/** An entry whose owner is over; null for any other, what an agentctl before this boot left being forgotten. */
+function deadEntry(directory: string): DeadEntry | null {
+  if (!lstatSync(directory).isDirectory()) return null
+  if (path.basename(directory).startsWith('.')) return forgetDraft(directory)
+  const owner = readOwner(directory)
+  if (owner === null) return null
+  if (owner.boot !== bootId()) {
+    closeEntry({ directory })
+    return null
   }
+  if (owner.pidNamespace !== pidNamespace() || !isOver(owner)) return null
+  const canonical = realpathSync.native(directory)
+  const markers = firstNames(directory, maxMarkers).names.flatMap(file => {
+    const named = readMarkerName(file)
+    return named === null ? [] : { path: path.join(canonical, file), ...named }
+  })
+  return { directory, owner, markers }
 }
 
+/** null for anything but a small regular file of this user: a pipe would be waited for, a device never ends. */
 function readOwner(directory: string): EntryOwner | null {
   try {
-    return ownerSchema.safeParse(JSON.parse(readFileSync(path.join(directory, 'owner.json'), 'utf8'))).data ?? null
+    const { O_RDONLY, O_NOFOLLOW, O_NONBLOCK } = constants
+    const fd = openSync(path.join(directory, 'owner.json'), O_RDONLY | O_NOFOLLOW | O_NONBLOCK)
+    try {
+      const stat = fstatSync(fd)
+      if (!stat.isFile() || stat.uid !== process.geteuid?.() || stat.size > maxOwnerBytes) return null
+      const bytes = Buffer.alloc(maxOwnerBytes)
+      const text = bytes.toString('utf8', 0, readSync(fd, bytes, 0, bytes.length, 0))
+      return ownerSchema.safeParse(JSON.parse(text)).data ?? null
+    } finally {
+      closeSync(fd)
+    }
   } catch {
     return null
   }
 }
 
 /** An agentctl that ended while it made its entry had started nothing yet. */
-function forgetDraft(directory: string, name: string): [] {
-  const [pid = 0, start = 0] = name.slice(1).split('-').map(Number)
-  if (Number.isInteger(pid) && pid > 0 && isOver({ pid, start })) rmSync(directory, { recursive: true, force: true })
-  return []
+function forgetDraft(directory: string): null {
+  const [pid = 0, start = 0] = path.basename(directory).slice(1).split('-').map(Number)
+  if (Number.isInteger(pid) && pid > 0 && isOver({ pid, start })) closeEntry({ directory })
+  return null
 }
 
-async function reap(entry: DeadEntry, native: Native | null, result: Leftovers): Promise<void> {
+async function reap(entry: DeadEntry, native: Native | null, result: Leftovers, deadline: number): Promise<void> {
   const cgroup = cgroupOfEntry(entry)
   const find = () => findLeft(entry, cgroup)
   const first = find()
@@ -119,7 +169,7 @@ async function reap(entry: DeadEntry, native: Native | null, result: Leftovers):
   if (first.some(({ pid }) => pid === process.pid)) return
   result.owners += 1
   if (cgroup !== null && isPopulated(cgroup)) killCgroup(cgroup)
-  const { killed, left } = await killInPasses(native, find, budgetMilliseconds)
+  const { killed, left } = await killInPasses(native, find, Math.max(0, deadline - performance.now()))
   const isEnded = (seen: Seen) => !left.some(({ pid, start }) => pid === seen.pid && start === seen.start)
   const all = new Map([...first.filter(isEnded), ...killed].map(seen => [`${seen.pid}:${seen.start}`, seen]))
   const effects = new Map(
@@ -128,13 +178,14 @@ async function reap(entry: DeadEntry, native: Native | null, result: Leftovers):
   const told = ({ pid, command }: Seen): Leftover => ({ pid, command, effect: effects.get(pid) ?? '' })
   result.killed.push(...[...all.values()].map(told))
   result.left.push(...left.map(told))
-  if (left.length > 0 || (cgroup !== null && !removeHome(cgroup))) return
+  const home = cgroup ?? unfinishedCgroup(entry)
+  if (left.length > 0 || (home !== null && !removeHome(home))) return
   closeEntry(entry)
 }
 
 /** The dead owner's cgroup where it is still that one; a name or an inode that differs is somebody else's. */
 function cgroupOfEntry({ directory, owner: { cgroup } }: DeadEntry): string | null {
-  if (cgroup === null || !cgroup.directory.endsWith(`/agentctl/${path.basename(directory)}`)) return null
+  if (cgroup === null || !isNamedAs(cgroup.directory, directory)) return null
   try {
     return statSync(cgroup.directory).ino === cgroup.inode ? cgroup.directory : null
   } catch {
@@ -142,10 +193,17 @@ function cgroupOfEntry({ directory, owner: { cgroup } }: DeadEntry): string | nu
   }
 }
 
+/** Where the owner was killed while it made its cgroup: nothing is in it, so that it is removed or let be. */
+function unfinishedCgroup({ directory, owner: { cgroup } }: DeadEntry): string | null {
+  return cgroup?.inode === null && isNamedAs(cgroup.directory, directory) ? cgroup.directory : null
+}
+
+const isNamedAs = (cgroup: string, entry: string): boolean => cgroup.endsWith(`/agentctl/${path.basename(entry)}`)
+
 /** The living: members of the cgroup, holders of a marker that are no older than the owner, and who descends from them. */
 function findLeft({ owner, markers }: DeadEntry, cgroup: string | null): (Seen & { effect: string })[] {
   const all = seeAll()
-  const paths = markers.map(marker => marker.path)
+  const paths = new Set(markers.map(marker => marker.path))
   const effectOf = new Map<number, string>()
   for (const { number, effect } of markers)
     if (cgroup !== null) for (const pid of membersOf(path.join(cgroup, number))) effectOf.set(pid, effect)
@@ -160,7 +218,7 @@ function findLeft({ owner, markers }: DeadEntry, cgroup: string | null): (Seen &
     ({ pid }) => effectOf.get(pid) ?? '',
   )
   const found = [...byEffect].flatMap(([effect, roots]) =>
-    withDescendants(roots, all).map(seen => ({ ...seen, effect })),
+    withDescendants(roots, all).map(seen => ({ ...seen, command: programOf(seen), effect })),
   )
   return [...new Map(found.filter(({ dead }) => !dead).map(seen => [seen.pid, seen])).values()]
 }

@@ -4,18 +4,28 @@ import { describeError } from '../../../policy/redact.ts'
 import type { Containment, Guarantee } from '../../executor.ts'
 import { loadNative } from '../../native/linux.ts'
 import type { Native } from '../../native/native.ts'
-import { type ArmedHost, type ArmOptions, StartRefused } from './armed-host.ts'
+import { type ArmedHost, type ArmOptions, refusing, StartRefused } from './armed-host.ts'
 import { Berths } from './berths.ts'
-import { type CgroupHome, openCgroupHome, removeHome } from './cgroup.ts'
+import { type CgroupHome, openCgroupHome, planCgroupHome, removeHome } from './cgroup.ts'
 import { inheritableDescriptors } from './descriptors.ts'
 import { Hold } from './hold.ts'
-import { orphans, watchChildren } from './own-children.ts'
-import { cgroupOf, heldFile, ownIdentity, type Seen } from './proc.ts'
-import { closeEntry, closeMarker, type Entry, openEntry, openMarker, registryPlaces } from './registry.ts'
+import { isOwnGroup, sweepOrphans, watchChildren } from './own-children.ts'
+import { cgroupOf, heldFile, ownIdentity, type Seen, seeProcess } from './proc.ts'
+import {
+  closeEntry,
+  closeMarker,
+  type Entry,
+  lostReason,
+  openEntry,
+  openMarker,
+  registryPlaces,
+  rewriteEntry,
+} from './registry.ts'
 
-/** How often the dead among agentctl's orphans are waited for while effects run. */
-const reapEvery = 1_000
-/** How long an agentctl that ends at once waits for what it killed to be gone. */
+/** How often the dead among agentctl's orphans are waited for while effects run: chains of forks leave thousands a second. */
+const reapEvery = 100
+/** How long an agentctl that ends at once kills, and then how long it waits for what it killed to be gone; milliseconds. */
+const lastKill = 200
 const lastWait = 200
 
 /** Linux: non-dumpable, adopting orphans, each effect in a cgroup or found by descent and marker. */
@@ -44,24 +54,29 @@ export class LinuxHost implements ArmedHost {
     const identity = ownIdentity()
     this.#ownStart = identity?.start ?? 0
     const name = `${identity?.pid ?? process.pid}-${this.#ownStart}-${randomUUID().slice(0, 8)}`
-    if (options.containment === 'best-effort') this.#miss('cgroup', 'not asked for')
-    else {
-      const opened = openCgroupHome(name)
-      if ('home' in opened) {
-        this.#home = opened.home
-        this.#berths = new Berths(opened.home)
-      } else this.#miss('cgroup', opened.absent)
-    }
+    const plan = options.containment === 'best-effort' ? { absent: 'not asked for' } : planCgroupHome(name)
+    const planned = 'absent' in plan ? null : { directory: plan.directory, inode: null }
     if (identity === null) this.#miss('findable_after_crash', '/proc does not show agentctl by its own pid')
     else {
-      const cgroup = this.#home === null ? null : { directory: this.#home.directory, inode: this.#home.inode }
-      const opened = openEntry(
-        name,
-        { ...identity, cgroup },
-        options.registry ?? registryPlaces(process.geteuid?.() ?? -1),
-      )
+      // Before the cgroup: killed between the two, it leaves nothing that nobody knows of.
+      const places = options.registry ?? registryPlaces(process.geteuid?.() ?? -1)
+      const opened = openEntry(name, { ...identity, cgroup: planned }, places)
       if ('entry' in opened) this.#entry = opened.entry
       else this.#miss('findable_after_crash', opened.absent)
+    }
+    if ('absent' in plan) this.#miss('cgroup', plan.absent)
+    else {
+      const opened = openBerths(name)
+      if ('absent' in opened) this.#miss('cgroup', opened.absent)
+      else ({ home: this.#home, berths: this.#berths } = opened)
+    }
+    if (identity !== null && this.#entry !== null && planned !== null) {
+      const cgroup = this.#home === null ? null : { directory: this.#home.directory, inode: this.#home.inode }
+      try {
+        this.#entry = rewriteEntry(this.#entry, { ...identity, cgroup })
+      } catch (error) {
+        this.#miss('findable_after_crash', `its entry could not be completed: ${describeError(error)}`)
+      }
     }
     process.once('exit', this.#close)
   }
@@ -72,9 +87,11 @@ export class LinuxHost implements ArmedHost {
 
   start(effect: string, spawn: (marker: number | null) => ChildProcess): Hold {
     this.#closeDescriptors()
-    const berth = this.#berths?.take() ?? null
-    this.#number += 1
-    const marker = openMarker(this.#entry, berth?.number ?? this.#number, effect)
+    const { berth, marker } = refusing(() => {
+      const berth = this.#berths?.take() ?? null
+      this.#number += 1
+      return { berth, marker: openMarker(this.#entry, berth?.number ?? this.#number, effect) }
+    })
     try {
       const hold = new Hold(this.#ports, spawn(marker?.fd ?? null), marker, berth)
       this.#holds.add(hold)
@@ -90,7 +107,8 @@ export class LinuxHost implements ArmedHost {
   close(): void {
     process.off('exit', this.#close)
     this.#berths?.leave()
-    for (const hold of this.#holds) hold.endNow()
+    const deadline = performance.now() + lastKill
+    for (const hold of this.#holds) hold.endNow(deadline)
     if (this.#home !== null && !this.#removeSoon(this.#home.directory)) return
     if (this.#entry !== null) closeEntry(this.#entry)
   }
@@ -113,6 +131,7 @@ export class LinuxHost implements ArmedHost {
       berths: this.#berths,
       ownStart: this.#ownStart,
       orphansOf: (hold: Hold) => this.#orphansOf(hold),
+      lostReason: ({ marker }: Hold) => (this.#entry === null ? null : lostReason(this.#entry, marker)),
       release: (hold: Hold) => this.#release(hold),
     }
   }
@@ -127,12 +146,20 @@ export class LinuxHost implements ArmedHost {
 
   /** An orphan that nobody can be found for waits until no effect runs any more: until then it may be another's. */
   #orphansOf(hold: Hold): Seen[] {
-    if (this.#native === null) return []
+    const native = this.#native
+    if (native === null) return []
     const isLast = ![...this.#holds].some(other => other.running && other !== hold)
-    return this.#reapDead().filter(seen => {
+    const isOf = (seen: Seen) => {
       const owner = this.#ownerOf(seen)
       return owner === hold || (owner === null && isLast && !hold.running)
+    }
+    const mains = [...this.#holds].map(({ child }) => child.pid)
+    const tried = new Set<number>()
+    const living = sweepOrphans(pid => {
+      if (!hold.running) killGroupOfDead(pid, seen => !isOwnGroup(seen.group, mains) && isOf(seen), tried)
+      return native.reap(pid)
     })
+    return living.filter(seen => !seen.dead && isOf(seen))
   }
 
   #ownerOf({ pid, session, group }: Seen): Hold | null {
@@ -145,18 +172,13 @@ export class LinuxHost implements ArmedHost {
     // A number that names a session or a group is given to nobody else while one of it lives.
     const bySession = holds.find(({ child }) => child.pid === session || child.pid === group)
     if (bySession !== undefined) return bySession
-    const held = heldFile(
-      pid,
-      holds.flatMap(({ marker }) => marker?.path ?? []),
-    )
+    const held = heldFile(pid, new Set(holds.flatMap(({ marker }) => marker?.path ?? [])))
     return held === null ? null : (holds.find(({ marker }) => marker?.path === held) ?? null)
   }
 
-  /** Waits for the dead among the orphans; answers the living. */
-  #reapDead(): Seen[] {
+  #reapDead(): void {
     const native = this.#native
-    if (native === null) return []
-    return orphans().filter(({ dead, pid }) => !(dead && native.reap(pid)) && !dead)
+    if (native !== null) sweepOrphans(pid => native.reap(pid))
   }
 
   #closeDescriptors(): void {
@@ -187,5 +209,34 @@ export class LinuxHost implements ArmedHost {
 
   #miss(guarantee: Guarantee, reason: string): void {
     this.absent.push({ guarantee, reason })
+  }
+}
+
+/** The home and agentctl in its first berth, or nothing of either. */
+function openBerths(name: string): { home: CgroupHome; berths: Berths } | { absent: string } {
+  const opened = openCgroupHome(name)
+  if ('absent' in opened) return opened
+  const { home } = opened
+  try {
+    return { home, berths: new Berths(home) }
+  } catch (error) {
+    removeHome(home.directory)
+    return { absent: `agentctl cannot be moved into a cgroup below ${home.directory}: ${describeError(error)}` }
+  }
+}
+
+/**
+ * Kills at once the group that a dead orphan was in: a chain of forks, each over before it can be signalled, does not
+ * outrun that. The dead keeps the number of its group from anyone else for as long as it is not waited for.
+ */
+function killGroupOfDead(pid: number, isOf: (seen: Seen) => boolean, tried: Set<number>): void {
+  const seen = seeProcess(pid)
+  if (seen === null || !seen.dead || tried.has(seen.group)) return
+  tried.add(seen.group)
+  if (!isOf(seen)) return
+  try {
+    process.kill(-seen.group, 'SIGKILL')
+  } catch {
+    // Nobody else is in it, or only another user's processes.
   }
 }

@@ -25,10 +25,11 @@ function isStarted(message: unknown): message is { process: ChildProcess } {
 }
 
 /**
- * Children that nobody here started: orphans of processes that it did start, dead ones included. A room that starts
- * something which is to outlive an effect must not leave it to agentctl as an orphan.
+ * Children that nobody here started: orphans of processes that it did start. The dead among them are waited for at once, by
+ * number alone: thousands may have died since the last look. Answers the living, and those that `wait` could not wait for.
+ * A room that starts something which is to outlive an effect must not leave it to agentctl as an orphan.
  */
-export function orphans(): Seen[] {
+export function sweepOrphans(wait: (pid: number) => boolean): Seen[] {
   const children = ownChildren()
   if (children.length === 0) return []
   const waited = new Set<number>()
@@ -36,8 +37,19 @@ export function orphans(): Seen[] {
     if (child.pid === undefined || child.exitCode !== null || child.signalCode !== null) started.delete(child)
     else waited.add(child.pid)
   }
-  return children
-    .filter(pid => !waited.has(pid))
-    .flatMap(pid => seeProcess(pid) ?? [])
-    .filter(({ pid, start }) => before?.get(pid) !== start)
+  return children.flatMap(pid => {
+    if (waited.has(pid) || isFromBefore(pid) || wait(pid)) return []
+    return seeProcess(pid) ?? []
+  })
+}
+
+function isFromBefore(pid: number): boolean {
+  const start = before?.get(pid)
+  return start !== undefined && seeProcess(pid)?.start === start
+}
+
+/** Whether a group is agentctl's own, that of something it started other than the main processes of effects, or unknown here. */
+export function isOwnGroup(group: number, mains: readonly (number | undefined)[]): boolean {
+  if (group <= 1 || group === seeProcess(process.pid)?.group) return true
+  return !mains.includes(group) && [...started].some(({ pid }) => pid === group)
 }

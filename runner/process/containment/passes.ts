@@ -1,4 +1,4 @@
-import { setTimeout as sleep } from 'node:timers/promises'
+import { setTimeout as sleep, setImmediate as turn } from 'node:timers/promises'
 import type { Native } from '../../native/native.ts'
 import type { Seen } from './proc.ts'
 import { signalSeen } from './signal.ts'
@@ -23,7 +23,13 @@ export async function killInPasses(
   const denied = new Set<string>()
   const findOpen = () => find().filter(seen => !denied.has(key(seen)))
   for (let clean = 0, pause = 1; clean < needed; ) {
-    const found = killPass(native, findOpen, denied)
+    const stopped: Stopped = new Map()
+    for (let round = 0; round < maxRounds && stopFresh(native, findOpen, stopped, denied); round += 1) {
+      if (performance.now() > deadline) break
+      // What else waits here, an exit that was asked for among it, has its turn.
+      await turn()
+    }
+    const found = killStopped(native, stopped, denied)
     if (found.length === 0) {
       clean += 1
       continue
@@ -39,21 +45,27 @@ export async function killInPasses(
   return { killed: [...killed.values()].filter(seen => !left.some(other => key(other) === key(seen))), left: [...left] }
 }
 
-/** One pass at once, for a process that is about to end itself. */
-export function killPass(
-  native: Native | null,
-  find: () => readonly Seen[],
-  denied: Set<string> = new Set(),
-): readonly Seen[] {
-  const stopped = new Map<string, Seen>()
-  for (let round = 0; round < maxRounds; round += 1) {
-    const fresh = find().filter(seen => !stopped.has(key(seen)))
-    if (fresh.length === 0) break
-    for (const seen of fresh) {
-      stopped.set(key(seen), seen)
-      if (signalSeen(native, seen, 'SIGSTOP') === 'denied') denied.add(key(seen))
-    }
+/** One pass at once, for a process that is about to end itself; it looks at least once, and not again after `deadline`. */
+export function killPass(native: Native | null, find: () => readonly Seen[], deadline: number): void {
+  const [stopped, denied]: [Stopped, Set<string>] = [new Map(), new Set()]
+  for (let round = 0; round < maxRounds && stopFresh(native, find, stopped, denied); round += 1)
+    if (performance.now() > deadline) break
+  killStopped(native, stopped, denied)
+}
+
+type Stopped = Map<string, Seen>
+
+/** Stops whoever was not stopped yet; false where there was nobody. */
+function stopFresh(native: Native | null, find: () => readonly Seen[], stopped: Stopped, denied: Set<string>): boolean {
+  const fresh = find().filter(seen => !stopped.has(key(seen)))
+  for (const seen of fresh) {
+    stopped.set(key(seen), seen)
+    if (signalSeen(native, seen, 'SIGSTOP') === 'denied') denied.add(key(seen))
   }
+  return fresh.length > 0
+}
+
+function killStopped(native: Native | null, stopped: Stopped, denied: Set<string>): readonly Seen[] {
   for (const seen of stopped.values()) if (signalSeen(native, seen, 'SIGKILL') === 'denied') denied.add(key(seen))
   return [...stopped.values()]
 }

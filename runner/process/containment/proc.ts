@@ -1,4 +1,6 @@
-import { closeSync, openSync, readdirSync, readFileSync, readlinkSync, readSync } from 'node:fs'
+import { closeSync, opendirSync, openSync, readdirSync, readFileSync, readlinkSync, readSync } from 'node:fs'
+import path from 'node:path'
+import { withoutHidden } from '../../../policy/hidden.ts'
 
 /** One process as /proc tells it. Pid and start time together name it for good; the pid alone does not. */
 export interface Seen {
@@ -74,6 +76,38 @@ export function ownChildren(): number[] {
   }
 }
 
+/**
+ * The program's name for people: the kernel's short name, and where that is only the number of the descriptor that it was
+ * started from, the name of the file that runs, as far as it may be read. While it lives. Processes choose it themselves:
+ * what would not be shown is escaped.
+ */
+export function programOf({ pid, command }: Pick<Seen, 'pid' | 'command'>): string {
+  return withoutHidden(/^\d+$/.test(command) ? (fileOf(pid) ?? command) : command, false)
+}
+
+function fileOf(pid: number): string | null {
+  try {
+    return path.basename(readlinkSync(`/proc/${pid}/exe`).replace(/ \(deleted\)$/, ''))
+  } catch {
+    return null
+  }
+}
+
+/** Names in a directory, at most `max` of them, however many there are. Throws where it cannot be read. */
+export function firstNames(directory: string, max: number): { names: string[]; isAll: boolean } {
+  const open = opendirSync(directory)
+  try {
+    const names: string[] = []
+    for (let entry = open.readSync(); entry !== null; entry = open.readSync()) {
+      if (names.length === max) return { names, isAll: false }
+      names.push(entry.name)
+    }
+    return { names, isAll: true }
+  } finally {
+    open.closeSync()
+  }
+}
+
 /** A process that opens more than this hides nothing by it: the marker comes third. */
 const maxDescriptors = 1_024
 
@@ -82,18 +116,18 @@ const maxDescriptors = 1_024
  * descriptors may not be read. Read from the links alone: to ask for the file itself could wait on a file system of the
  * process's own.
  */
-export function heldFile(pid: number, paths: readonly string[]): string | null {
+export function heldFile(pid: number, paths: ReadonlySet<string>): string | null {
   let descriptors: string[]
   try {
-    descriptors = readdirSync(`/proc/${pid}/fd`).slice(0, maxDescriptors)
+    descriptors = firstNames(`/proc/${pid}/fd`, maxDescriptors).names
   } catch {
     return null
   }
   for (const descriptor of descriptors) {
     try {
       const link = readlinkSync(`/proc/${pid}/fd/${descriptor}`)
-      const held = paths.find(place => link === place || link === `${place} (deleted)`)
-      if (held !== undefined) return held
+      const named = link.replace(/ \(deleted\)$/, '')
+      for (const held of [link, named]) if (paths.has(held)) return held
     } catch {
       // Closed meanwhile.
     }

@@ -2,21 +2,21 @@ import { randomUUID } from 'node:crypto'
 import {
   closeSync,
   constants,
+  fstatSync,
   lstatSync,
   mkdirSync,
   openSync,
   readlinkSync,
   realpathSync,
   renameSync,
-  rmSync,
+  rmdirSync,
   unlinkSync,
   writeFileSync,
 } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { describeError } from '../../../policy/redact.ts'
-import type { CgroupHome } from './cgroup.ts'
-import type { Owner } from './proc.ts'
+import { firstNames, type Owner } from './proc.ts'
 
 /**
  * Where live agentctl processes of this user are told of, so that what one leaves when it is killed can be found. Not below
@@ -32,17 +32,25 @@ export interface Marker {
   fd: number
   /** Its path, which stays its name in /proc where it is removed. */
   path: string
+  inode: number
 }
 
 /** What one agentctl has in the registry: `owner.json`, and a marker per effect that it runs. */
 export interface Entry {
   /** Canonical, since /proc tells open files so. */
   directory: string
+  /** Inode of its `owner.json`. */
+  inode: number
 }
 
 export interface EntryOwner extends Owner {
-  cgroup: Pick<CgroupHome, 'directory' | 'inode'> | null
+  /** `inode` is null while it is being made: until then nothing of an effect is in it. */
+  cgroup: { directory: string; inode: number | null } | null
 }
+
+/** More markers than this are not looked at: one agentctl runs far fewer effects at once. */
+export const maxMarkers = 1_024
+const ownerFile = 'owner.json'
 
 /** Makes this process's entry, complete from the moment at which it can be seen. */
 export function openEntry(
@@ -56,9 +64,10 @@ export function openEntry(
       makePlace(place)
       const draft = path.join(place, `.${name}`)
       mkdirSync(draft, { mode: 0o700 })
-      writeFileSync(path.join(draft, 'owner.json'), JSON.stringify(owner), { mode: 0o600 })
+      writeFileSync(path.join(draft, ownerFile), JSON.stringify(owner), { mode: 0o600 })
       renameSync(draft, path.join(place, name))
-      return { entry: { directory: realpathSync.native(path.join(place, name)) } }
+      const directory = realpathSync.native(path.join(place, name))
+      return { entry: { directory, inode: lstatSync(path.join(directory, ownerFile)).ino } }
     } catch (error) {
       refusals.push(`${place}: ${describeError(error)}`)
     }
@@ -66,8 +75,52 @@ export function openEntry(
   return { absent: refusals.join('; ') }
 }
 
-export function closeEntry({ directory }: Entry): void {
-  rmSync(directory, { recursive: true, force: true })
+/** Writes anew who the entry is of, in one step. Throws where that cannot be. */
+export function rewriteEntry({ directory }: Entry, owner: EntryOwner): Entry {
+  const [draft, place] = [path.join(directory, `.${ownerFile}`), path.join(directory, ownerFile)]
+  writeFileSync(draft, JSON.stringify(owner), { mode: 0o600, flag: 'wx' })
+  renameSync(draft, place)
+  return { directory, inode: lstatSync(place).ino }
+}
+
+/**
+ * Removes an entry with its files, `owner.json` last. Never throws, and takes away no more than an entry can hold: what
+ * somebody else put into it keeps the directory.
+ */
+export function closeEntry({ directory }: Pick<Entry, 'directory'>): void {
+  try {
+    const { names, isAll } = firstNames(directory, maxMarkers)
+    for (const name of names) if (name !== ownerFile) attempt(() => unlinkSync(path.join(directory, name)))
+    if (!isAll) return
+    attempt(() => unlinkSync(path.join(directory, ownerFile)))
+    rmdirSync(directory)
+  } catch {
+    // It is gone, or not an entry any more.
+  }
+}
+
+/** Why what this effect leaves would not be found after a crash any more; null while it would. */
+export function lostReason({ directory, inode }: Entry, marker: Marker | null): string | null {
+  const place = path.join(directory, ownerFile)
+  if (inodeOf(place) !== inode) return `${place} is no longer what agentctl wrote: something removed or replaced it`
+  if (marker === null) return `its marker could not be made in ${directory}`
+  return inodeOf(marker.path) === marker.inode ? null : `its marker ${marker.path} was removed or replaced`
+}
+
+function inodeOf(place: string): number | null {
+  try {
+    return lstatSync(place).ino
+  } catch {
+    return null
+  }
+}
+
+function attempt(act: () => void): void {
+  try {
+    act()
+  } catch {
+    // The directory stays, and with it what could not be removed.
+  }
 }
 
 /** The marker of one effect, which its name tells. Without an entry it is in no directory. */
@@ -77,10 +130,11 @@ export function openMarker(entry: Entry | null, number: number, effect: string):
   try {
     // Read-only: what a process could write there would be on agentctl's account.
     const fd = openSync(place, constants.O_RDONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW, 0o600)
-    if (entry !== null) return { fd, path: place }
+    const inode = fstatSync(fd).ino
+    if (entry !== null) return { fd, path: place, inode }
     const shown = readlinkSync(`/proc/self/fd/${fd}`)
     unlinkSync(place)
-    return { fd, path: shown }
+    return { fd, path: shown, inode }
   } catch {
     return null
   }
