@@ -216,6 +216,8 @@ class Run {
     clearTimeout(drained)
     const { stdout, stderr } = this.#output
     for (const pipe of [this.#held.child.stdin, stdout, stderr]) pipe?.destroy()
+    // One that could not be ended must not keep agentctl from ending.
+    this.#held.child.unref()
     const captured = { stdout: this.#capture.bytes('stdout'), stderr: this.#capture.bytes('stderr') }
     this.#done.resolve({ end: this.#cause ?? end, captured, containment })
   }

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { bundle } from '../../build.ts'
+import type { Containment } from '../../runner/executor.ts'
 import type { Ended, Orders, Told } from './program.ts'
 import { isRoot, type Kind, kinds, openRoom, type Room, sh, tagged } from './support.ts'
 
@@ -51,7 +52,7 @@ describe.each(cases)('agentctl of %s, %s', (user, kind) => {
   })
 
   async function ask(
-    command: string | Pick<Orders['processes'][number], 'command' | 'args'>,
+    command: string | Pick<Orders['processes'][number], 'command' | 'args' | 'timeoutSeconds'>,
     change: Partial<Orders['options']> = {},
     stdio: number[] = [],
   ): Promise<Told[]> {
@@ -131,6 +132,22 @@ describe.each(cases)('agentctl of %s, %s', (user, kind) => {
       },
     })
   })
+
+  // Only root can make a program that runs as somebody else, and end what it left.
+  test.runIf(isStranger)(
+    'a child that became another user cannot be ended: it is named, and agentctl ends all the same',
+    async () => {
+      const became = path.join(folder, 'became')
+      copyFileSync('/usr/bin/setpriv', became)
+      chmodSync(became, 0o4755)
+      const args = ['--reuid', '0', '--regid', '0', '--clear-groups', 'sleep', '300']
+      const [, result] = await ask({ command: became, args, timeoutSeconds: 1 })
+      const { end, containment } = result as Ended & { containment: Containment }
+      expect(end).toEqual({ kind: 'timed_out', seconds: 1 })
+      expect(containment.left).toHaveLength(1)
+      process.kill(containment.left[0]?.pid ?? 0, 'SIGKILL')
+    },
+  )
 
   test('no controlling terminal, its own session and group, stdin at its end, no ambient variable', async () => {
     const [, result] = await ask(
