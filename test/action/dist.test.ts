@@ -32,6 +32,7 @@ function loadedAtStart(way: 'local' | 'attached' | null, entry = 'index'): strin
   }
   const named = (pattern: RegExp) => Object.keys(metafile.outputs).find(path => pattern.test(basename(path)))
   load(named(new RegExp(`^${entry}\\.js$`)))
+  if (entry === 'index') load(named(/^step-[A-Z0-9]+\.js$/))
   if (way !== null) load(named(new RegExp(`^${way}-[A-Z0-9]+\\.js$`)))
   return [...loaded]
 }
