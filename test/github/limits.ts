@@ -53,7 +53,9 @@ export class RateLimits {
 
   constructor(world: World, settings: Partial<LimitSettings>) {
     this.#world = world
-    this.settings = { ...githubLimits, ...settings }
+    // Who lets more content through means that its points pass too.
+    const pointsPerMinute = Math.max(githubLimits.pointsPerMinute, 5 * (settings.contentPerMinute ?? 0))
+    this.settings = { ...githubLimits, pointsPerMinute, ...settings }
   }
 
   /** Counts one request; throws GitHub's refusal. Answers the x-ratelimit headers. */
