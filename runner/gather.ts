@@ -1,7 +1,9 @@
+import type { ProcessFact } from '../policy/decision/facts.ts'
 import { artifactRefusal, budgetRefusal, exceedsArtifacts, exceedsOutput, writtenBytes } from './budgets.ts'
 import type { RunContext } from './context.ts'
 import { controlMove } from './expansion/control.ts'
 import { readinessOf } from './expansion/readiness.ts'
+import { isWithin } from './facts/canonical-path.ts'
 import type { Draft } from './journal.ts'
 import { moveTask } from './moves.ts'
 import { type AskedEffect, type Proposal, propose, type View } from './proposal.ts'
@@ -40,7 +42,10 @@ export async function gather(context: RunContext): Promise<{ slots: Slot[]; sett
       continue
     }
     const bytes = writtenBytes(proposal.asked)
-    const overlaps = slots.some(slot => samePlace(slot.asked, proposal.asked))
+    const { root } = context.host.workspace
+    const overlaps = slots.some(
+      ({ asked }) => samePlace(asked, proposal.asked) || disturbs(root, asked, proposal.asked),
+    )
     const together = [...slots.map(slot => slot.asked), proposal.asked]
     const exceeds = exceedsArtifacts(context, reserved + bytes) || exceedsOutput(context, together)
     if (overlaps || (slots.length > 0 && exceeds)) {
@@ -79,6 +84,33 @@ function withinBudgets(context: RunContext, slots: readonly Slot[], id: string, 
 function samePlace(left: AskedEffect, right: AskedEffect): boolean {
   const place = writtenPlace(left)
   return place !== null && place === writtenPlace(right)
+}
+
+/**
+ * A process that names files of the workspace shares no batch with another process or a write, which could change them
+ * between the last look at them and their being read.
+ */
+function disturbs(root: string, left: AskedEffect, right: AskedEffect): boolean {
+  return (namesFiles(root, left) && mayWriteFiles(right)) || (namesFiles(root, right) && mayWriteFiles(left))
+}
+
+function mayWriteFiles({ facts }: AskedEffect): boolean {
+  return facts.kind === 'process' || facts.kind === 'write'
+}
+
+/** Whether arguments of the process, or of a secret helper of its, name files of the workspace, or it is a script there. */
+function namesFiles(root: string, { facts }: AskedEffect): boolean {
+  if (facts.kind !== 'process' || !facts.process.known) return false
+  const { process } = facts
+  const helpers = Object.values(process.environment).flatMap(one => ('helper' in one ? [one.program] : []))
+  return [process, ...helpers].some(
+    one => one.known && (Object.keys(one.argvFiles).length > 0 || isWorkspaceScript(root, one)),
+  )
+}
+
+/** Its interpreter reads it by itself, piece by piece; a binary is held by its descriptor and cannot be written while it runs. */
+function isWorkspaceScript(root: string, { realPath, interpreters }: ProcessFact & { known: true }): boolean {
+  return interpreters.length > 0 && [realPath, ...interpreters.map(one => one.path)].some(one => isWithin(root, one))
 }
 
 function writtenPlace({ facts, task }: AskedEffect): string | null {

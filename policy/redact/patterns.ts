@@ -24,7 +24,7 @@ export function patternsOf(secrets: readonly string[]): Patterns {
         // As a URL and as JSON of some encoders carry it.
         texts.add(encodeURIComponent(form))
         texts.add(lowerEscapes(encodeURIComponent(form)))
-        texts.add(form.replaceAll('/', '\\/'))
+        for (const json of base64JsonForms(form)) texts.add(json)
       }
     }
   }
@@ -70,15 +70,45 @@ function lowerEscapes(encoded: string): string {
   return encoded.replaceAll(/%[0-9A-F]{2}/g, escaped => escaped.toLowerCase())
 }
 
-/** As JSON.stringify writes it, as encoders do that escape more, each with `/` escaped too, and JSON within JSON. */
-function jsonForms(text: string): string[] {
+/** JSON within JSON within JSON: a log line that carries an event that carries a payload. */
+const jsonLevels = 3
+
+/** As JSON carries it to this many levels, each written by any of the encoders. */
+function jsonForms(text: string): Set<string> {
+  const forms = new Set<string>()
+  let level = new Set([text])
+  for (let depth = 0; depth < jsonLevels; depth++) {
+    level = new Set([...level].flatMap(jsonOnce))
+    for (const form of level) forms.add(form)
+  }
+  return forms
+}
+
+/** As JSON.stringify writes it, and as encoders do that escape more, each with `/` escaped too. */
+function jsonOnce(text: string): string[] {
+  if (!/[\0-\x1f"&'+/<>\\`\u007f-\uffff]/.test(text)) return [text]
   const plain = JSON.stringify(text).slice(1, -1)
   const html = plain.replaceAll(/[<>&\u2028\u2029]/g, unicodeEscape)
   const ascii = plain.replaceAll(/[\u007f-\uffff]/g, unicodeEscape)
   const both = html.replaceAll(/[\u007f-\uffff]/g, unicodeEscape)
   const careful = text.replaceAll(/[\0-\x1f"&'+<>`\\\u007f-\uffff]/g, character => escapeCarefully(character))
-  const forms = [plain, html, ascii, both, careful].flatMap(form => [form, upperEscapes(form)])
-  return [...forms.flatMap(form => [form, form.replaceAll('/', '\\/')]), JSON.stringify(plain).slice(1, -1)]
+  const forms = [...new Set([plain, html, ascii, both, careful])].flatMap(form => [form, upperEscapes(form)])
+  return [...new Set(forms.flatMap(form => [form, form.replaceAll('/', '\\/')]))]
+}
+
+/**
+ * As JSON carries base64, of which only `/` and `+` are ever escaped: a backslash before `/` becomes two, or three where
+ * the next level escapes `/` as well, so that at most seven stand there; the one of `\u002b` is only doubled.
+ */
+function base64JsonForms(form: string): string[] {
+  const slashes = Array.from({ length: 2 ** jsonLevels - 1 }, (_, more) =>
+    form.replaceAll('/', `${'\\'.repeat(more + 1)}/`),
+  )
+  const pluses = Array.from({ length: jsonLevels }, (_, level) => '\\'.repeat(2 ** level)).flatMap(backslashes => [
+    form.replaceAll('+', `${backslashes}u002b`),
+    form.replaceAll('+', `${backslashes}u002B`),
+  ])
+  return [...slashes, ...pluses]
 }
 
 /** What .NET's encoder leaves short, and `\uXXXX` for everything that HTML could take for syntax. */

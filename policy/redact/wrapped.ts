@@ -1,9 +1,11 @@
 import { byHeads, type Range } from './matcher.ts'
 
-/** Line ends as a text has them, and as JSON escapes them. */
-const breaks = /\r?\n|(?:\\r)?\\n/g
+/** Line ends as a text has them, and as JSON escapes them, JSON within JSON to three levels too. */
+const breaks = /\r?\n|(?:\\{1,4}r)?\\{1,4}n/g
+const breakHere = new RegExp(breaks.source, 'y')
 /** Blanks by which a document indents the next line. */
 const indentMax = 8
+/** A line end and its blanks; after a longer line end fewer of them, since a stream keeps as much back. */
 const breakLengthMax = 4 + indentMax
 /** No encoder writes narrower lines than these. */
 const widthMin = 16
@@ -102,11 +104,14 @@ function endOf(text: string, from: number, pattern: string): number {
 
 /** The place behind the line end that stands here, its indentation included; the same place where there is none. */
 function afterBreak(text: string, at: number): number {
-  let end = at
-  if (text.startsWith('\n', at)) end = at + 1
-  else if (text.startsWith('\r\n', at) || text.startsWith('\\n', at)) end = at + 2
-  else if (text.startsWith('\\r\\n', at)) end = at + 4
-  else return at
-  for (let blanks = 0; blanks < indentMax && (text[end] === ' ' || text[end] === '\t'); blanks++) end++
+  breakHere.lastIndex = at
+  if (!breakHere.test(text)) return at
+  let end = breakHere.lastIndex
+  for (
+    let blanks = 0;
+    blanks < indentMax && end - at < breakLengthMax && (text[end] === ' ' || text[end] === '\t');
+    blanks++
+  )
+    end++
   return end
 }

@@ -2,14 +2,23 @@ import { createHash } from 'node:crypto'
 import { fstatSync, readSync } from 'node:fs'
 import type { Digest } from '../../policy/canonical.ts'
 
+/** SHA-256 of an open program, to which these places lead. */
+export type ProgramDigest = (fd: number, passed: readonly string[]) => Digest
+
 const cache = new Map<string, Digest>()
 const maxEntries = 4096
 
-/**
- * SHA-256 of an open regular file. Cached by device, inode, size and times in nanoseconds, so that a program used by many
- * effects is hashed once; a file changed within the clock tick of its hashing is not kept.
- */
+/** SHA-256 of an open regular file as it is now. */
 export function digestOf(fd: number): Digest {
+  return hashDescriptor(fd)
+}
+
+/**
+ * As `digestOf`, for a program in a trusted place: cached by device, inode, size and times in nanoseconds, so that one
+ * used by many effects is hashed once; a file changed within the clock tick of its hashing is not kept. Never for a file
+ * that a process of the run may write: what it writes through a mapping changes no time until the page is written back.
+ */
+export function keptDigestOf(fd: number): Digest {
   const stat = fstatSync(fd, { bigint: true })
   const key = `${stat.dev}:${stat.ino}:${stat.size}:${stat.mtimeNs}:${stat.ctimeNs}`
   const known = cache.get(key)

@@ -40,6 +40,20 @@ function elfFault(fd: number): string | null {
     const [offset, length] = [Number(table.readBigUInt64LE(at + 8)), Number(table.readBigUInt64LE(at + 32))]
     if (length < 2 || length > maxInterpBytes || offset + length > size) return 'its loader is not named rightly'
     if (readAt(fd, offset + length - 1, 1)?.[0] !== 0) return 'its loader is not named rightly'
+    if (readAt(fd, offset, 1)?.[0] !== 0x2f) return 'its loader is another file in each working directory'
+  }
+  return null
+}
+
+/** Absolute path of the dynamic loader that the system runs an ELF file with, of one that `checkElf` took; null for none. */
+export function loaderOf(fd: number): string | null {
+  const head = readAt(fd, 0, headerBytes)
+  if (head?.toString('latin1', 0, 4) !== '\x7fELF') return null
+  const table = readAt(fd, Number(head.readBigUInt64LE(32)), head.readUInt16LE(56) * programHeaderBytes)
+  for (let at = 0; table !== null && at < table.length; at += programHeaderBytes) {
+    if (table.readUInt32LE(at) !== PT_INTERP) continue
+    const name = readAt(fd, Number(table.readBigUInt64LE(at + 8)), Number(table.readBigUInt64LE(at + 32)))
+    return name?.toString('utf8', 0, name.indexOf(0)) ?? null
   }
   return null
 }

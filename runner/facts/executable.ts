@@ -1,8 +1,8 @@
 import { closeSync, fstatSync, statSync } from 'node:fs'
 import path from 'node:path'
 import { CommandFault } from './command-fault.ts'
-import { digestOf } from './digest-cache.ts'
-import { type Interpreter, interpretersOf } from './interpreters.ts'
+import { digestOf, type ProgramDigest } from './digest-cache.ts'
+import { type Interpreter, loadedBy } from './interpreters.ts'
 import { openProgram } from './open-real.ts'
 import { passedPaths } from './passed-paths.ts'
 import { readShebang } from './shebang.ts'
@@ -21,7 +21,10 @@ export interface Executable {
   fd: number
   /** Interpreter that a `#!` script names, null for a binary. */
   interpreter: string | null
-  /** Everything that the system would load to run the script, outermost first; empty for a binary. */
+  /**
+   * Everything that the system would load to run the file, outermost first: of a script what its `#!` line names, and
+   * for a binary its dynamic loader.
+   */
   interpreters: Interpreter[]
 }
 
@@ -34,7 +37,7 @@ export function openExecutable(
   command: string,
   cwd: string,
   searchPath: readonly string[],
-  childPath?: string,
+  { childPath, digest = digestOf }: { childPath?: string | undefined; digest?: ProgramDigest } = {},
 ): Executable {
   if (command === '' || command.includes('\0') || command.endsWith('/'))
     throw new CommandFault('command_not_found', `command ${JSON.stringify(command)} names no file; name a program`)
@@ -48,8 +51,8 @@ export function openExecutable(
     if (!stat.isFile() || (stat.mode & 0o111) === 0)
       throw new CommandFault('command_not_executable', `${realPath} is not executable; run chmod +x on it`)
     const shebang = readShebang(fd, realPath)
-    const interpreters = shebang === null ? [] : interpretersOf(shebang, realPath, command, childPath)
-    return { passed, realPath, sha256: digestOf(fd), fd, interpreter: shebang?.interpreter ?? null, interpreters }
+    const interpreters = loadedBy(fd, realPath, shebang, { command, cwd, childPath, digest })
+    return { passed, realPath, sha256: digest(fd, passed), fd, interpreter: shebang?.interpreter ?? null, interpreters }
   } catch (error) {
     closeSync(fd)
     throw error

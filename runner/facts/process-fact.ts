@@ -1,10 +1,11 @@
 import { closeSync, statSync } from 'node:fs'
 import path from 'node:path'
-import type { ProcessFact, VariableFact } from '../../policy/decision/facts.ts'
+import type { Digest } from '../../policy/canonical.ts'
+import type { PassedPlace, ProcessFact, VariableFact } from '../../policy/decision/facts.ts'
 import type { PlanCommand } from '../../policy/document/plan.ts'
 import { argvFiles } from './argv-files.ts'
-import { shownPath } from './canonical-path.ts'
-import { digestOf } from './digest-cache.ts'
+import { isWithin, shownPath } from './canonical-path.ts'
+import { digestOf, keptDigestOf, type ProgramDigest } from './digest-cache.ts'
 import { closeDirectory, type Directory, isInPlace, openDirectory } from './directory.ts'
 import { type Executable, openExecutable } from './executable.ts'
 import { openCanonical } from './open-real.ts'
@@ -13,11 +14,16 @@ import { canonicalInWorkspace } from './read-fact.ts'
 import { UnknownFact, unknownOf } from './unknown.ts'
 import type { Workspace } from './workspace.ts'
 
+type KnownProcess = ProcessFact & { known: true }
+
 /** A host process about to run, with its executable and working directory held open. The caller closes both. */
 export interface ProcessPlace {
-  fact: ProcessFact & { known: true }
+  fact: KnownProcess
   executable: Executable
   cwd: Directory
+  /** Digests of the files that the arguments name as they are now. Throws UnknownFact. */
+  argvFiles: () => { [path: string]: Digest }
+  digest: ProgramDigest
 }
 
 export interface ProcessSurroundings {
@@ -41,28 +47,36 @@ export function processFact(
     const fact = unknownOf(error, command.cwd)
     return { fact: { ...fact, detail: `cwd: ${fact.detail}` }, place: null }
   }
+  const judged = trustJudge(workspace, surroundings.temporaryDirectories)
+  const digest: ProgramDigest = (fd, passed) => (isSystem(workspace, judged(passed)) ? keptDigestOf(fd) : digestOf(fd))
   let executable: Executable
   try {
-    executable = openExecutable(command.command, cwd.path, surroundings.searchPath, surroundings.childPath)
+    refuseParent(command.command)
+    const { searchPath, childPath } = surroundings
+    executable = openExecutable(command.command, cwd.path, searchPath, { childPath, digest })
   } catch (error) {
     closeDirectory(cwd)
+    if (error instanceof UnknownFact) return { fact: error.fact, place: null }
     throw error
   }
   try {
-    const judged = trustJudge(workspace, surroundings.temporaryDirectories)
-    const fact: ProcessFact & { known: true } = {
+    const named = () => argvFiles(workspace, cwd.path, command.args)
+    const interpreters = executable.interpreters.map(one => ({ ...one, passed: judged(one.passed) }))
+    const fact: KnownProcess = {
       known: true,
       command: command.command,
       basename: path.basename(command.command),
       realPath: executable.realPath,
       sha256: executable.sha256,
       passed: judged(executable.passed),
-      interpreters: executable.interpreters.map(one => ({ ...one, passed: judged(one.passed) })),
+      interpreters: interpreters
+        .filter(({ isLoader, passed }) => !isLoader || !isSystem(workspace, passed))
+        .map(({ path: place, sha256, passed }) => ({ path: place, sha256, passed })),
       cwd: shownPath(workspace.root, cwd.path),
-      argvFiles: argvFiles(workspace, cwd.path, command.args),
+      argvFiles: named(),
       environment: surroundings.environment,
     }
-    return { fact, place: { fact, executable, cwd } }
+    return { fact, place: { fact, executable, cwd, argvFiles: named, digest } }
   } catch (error) {
     closeProcessPlace({ executable, cwd })
     return { fact: unknownOf(error, command.command), place: null }
@@ -71,24 +85,58 @@ export function processFact(
 
 /**
  * Whether what was decided about is still what would run: the program's descriptor still holds the bytes that were hashed,
- * its interpreters are the same files, its working directory stands where it stood. Null where nothing changed.
+ * its interpreters are the same files, its working directory stands where it stood, the files that its arguments name have
+ * the content that they had. Null where nothing changed.
  */
-export function changedSince({ fact, executable, cwd }: ProcessPlace): { code: string; message: string } | null {
+export function changedSince(place: ProcessPlace): { code: string; message: string } | null {
+  const { fact, executable, cwd, digest } = place
   const again = (what: string, code: string) => ({
     code,
     message: `${what} was changed since it was checked; nothing ran, run the task again`,
   })
-  if (digestOf(executable.fd) !== fact.sha256) return again(fact.realPath, 'executable_changed')
-  const replaced = executable.interpreters.find(({ path: place, sha256: digest }) => digestAt(place) !== digest)
+  if (digest(executable.fd, executable.passed) !== fact.sha256) return again(fact.realPath, 'executable_changed')
+  const replaced = fact.interpreters.find(one => digestAt(one, digest) !== one.sha256)
   if (replaced !== undefined) return again(`${replaced.path}, which runs ${fact.realPath},`, 'interpreter_changed')
-  return isInPlace(cwd) ? null : again(`the working directory ${fact.cwd}`, 'cwd_changed')
+  if (!isInPlace(cwd)) return again(`the working directory ${fact.cwd}`, 'cwd_changed')
+  const changed = changedArgument(place)
+  return changed === null ? null : again(changed, 'argv_files_changed')
 }
 
-function digestAt(place: string): string | null {
+/** The first file that arguments name and that is another now, is gone or has appeared; null for none. */
+function changedArgument({ fact, argvFiles: named }: ProcessPlace): string | null {
+  const before = new Map(Object.entries(fact.argvFiles))
+  let now: Map<string, Digest>
+  try {
+    now = new Map(Object.entries(named()))
+  } catch (error) {
+    if (error instanceof UnknownFact) return 'a file that args name'
+    throw error
+  }
+  const file = [...before.keys(), ...now.keys()].find(one => before.get(one) !== now.get(one))
+  return file === undefined ? null : `${JSON.stringify(file)}, which args name,`
+}
+
+/** Whether nobody but the machine's owner could have put it there: its digest may be kept, its loader is the system's. */
+function isSystem(workspace: Workspace, passed: readonly PassedPlace[]): boolean {
+  return passed.every(({ path: place, untrusted }) => untrusted === '' && !isWithin(workspace.root, place))
+}
+
+function refuseParent(command: string): void {
+  if (command.includes('/') && command.split('/').includes('..'))
+    throw new UnknownFact(
+      'parent_traversal',
+      `command ${JSON.stringify(command)} has a \`..\` component; write its path without`,
+    )
+}
+
+function digestAt({ path: place, passed }: KnownProcess['interpreters'][number], digest: ProgramDigest): string | null {
   try {
     const fd = openCanonical(place)
     try {
-      return digestOf(fd)
+      return digest(
+        fd,
+        passed.map(one => one.path),
+      )
     } finally {
       closeSync(fd)
     }

@@ -55,6 +55,8 @@ describe('after dispatch every fault is uncertain, has a code, and is never repe
     ['a number that loses digits', withOutput('{"greeting":"hi","x":9007199254740993}'), 'reply_malformed'],
     ['a number without end', withOutput('{"greeting":"hi","x":1e999}'), 'reply_malformed'],
     ['a key called __proto__', withOutput('{"greeting":"hi","__proto__":{"a":1}}'), 'reply_malformed'],
+    ['a key twice', withOutput('{"greeting":"hi","greeting":"ho"}'), 'reply_malformed'],
+    ['a key twice, once escaped', withOutput('{"greeting":"hi","x":{"a":1,"\\u0061":2}}'), 'reply_malformed'],
     ['deeper nesting than is carried', withOutput(nested(100)), 'reply_malformed'],
     ['nesting that would end a parser', withOutput(nested(50_000)), 'reply_malformed'],
     [

@@ -7,6 +7,14 @@ const unicode = (character: string) => `\\u${character.charCodeAt(0).toString(16
 const upper = (text: string) => text.replaceAll(/\\u[0-9a-f]{4}/g, code => `\\u${code.slice(2).toUpperCase()}`)
 const json = (text: string) => JSON.stringify(text).slice(1, -1)
 const ascii = (text: string) => json(text).replaceAll(/[\u007f-\uffff]/g, unicode)
+const php = (text: string) => ascii(text).replaceAll('/', '\\/')
+const go = (text: string) => json(text).replaceAll(/[<>&\u2028\u2029]/g, unicode)
+const net = (text: string) =>
+  upper(
+    text.replaceAll(/[\0-\x1f"&'+<>`\\\u007f-\uffff]/g, character =>
+      /[\b\t\n\f\r\\]/.test(character) ? json(character) : unicode(character),
+    ),
+  )
 
 /** Each encoding as the program writes it that people use. */
 const encodings: { [name: string]: (secret: string) => string } = {
@@ -21,16 +29,20 @@ const encodings: { [name: string]: (secret: string) => string } = {
   'a form': text => new URLSearchParams({ v: text }).toString().slice(2),
   'JSON.stringify': json,
   'JSON of Python and of PHP': text => ascii(text),
-  'JSON of PHP': text => ascii(text).replaceAll('/', '\\/'),
+  'JSON of PHP': text => php(text),
   'JSON of Java': text => upper(ascii(text)),
-  'JSON of Go': text => json(text).replaceAll(/[<>&\u2028\u2029]/g, unicode),
-  'JSON of .NET': text =>
-    upper(
-      text.replaceAll(/[\0-\x1f"&'+<>`\\\u007f-\uffff]/g, character =>
-        /[\b\t\n\f\r\\]/.test(character) ? json(character) : unicode(character),
-      ),
-    ),
+  'JSON of Go': text => go(text),
+  'JSON of .NET': text => net(text),
   'JSON in JSON': text => json(json(text)),
+  'JSON in JSON of Python': text => ascii(ascii(text)),
+  'JSON in JSON in JSON of Python': text => ascii(ascii(ascii(text))),
+  'JSON in JSON in JSON of Java': text => upper(ascii(upper(ascii(upper(ascii(text)))))),
+  'JSON in JSON in JSON of Go': text => go(go(go(text))),
+  'JSON in JSON of PHP': text => php(php(text)),
+  'JSON in JSON in JSON of .NET': text => net(net(net(text))),
+  'JSON of Node within JSON of Go within JSON of Python': text => ascii(go(json(text))),
+  'base64 in JSON in JSON in JSON of PHP': text => php(php(php(Buffer.from(text).toString('base64')))),
+  'base64 in JSON in JSON in JSON of .NET': text => net(net(net(Buffer.from(text).toString('base64')))),
 }
 
 describe('case 33: no secret of four characters or more survives', () => {
@@ -65,7 +77,7 @@ describe('case 33: no secret of four characters or more survives', () => {
       before: fc.nat(200),
       after: fc.nat(90),
       width: fc.constantFrom(76, 64, 60, 20),
-      end: fc.constantFrom('\n', '\r\n', '\n    ', '\\n', '\\r\\n'),
+      end: fc.constantFrom('\n', '\r\n', '\n    ', '\\n', '\\r\\n', '\\\\r\\\\n', '\\\\\\\\r\\\\\\\\n'),
     })
     fc.assert(
       fc.property(
