@@ -13,6 +13,8 @@ export interface TextMatcher {
 }
 
 const tableBits = 15
+/** Code units by which longer patterns are told apart: a secret has hundreds of forms, which begin alike. */
+const beginning = 12
 
 /**
  * Finds many patterns in one pass: a table over the first four code units of each pattern tells for nearly every position
@@ -22,7 +24,11 @@ export function textMatcher({ texts, base64 }: Patterns): TextMatcher {
   const patterns = [...texts, ...base64]
   const heads = new Uint8Array(1 << tableBits)
   for (const pattern of patterns) heads[headAt(pattern, 0)] = 1
-  const byHead = byHeads(patterns)
+  const long = byFirst(
+    patterns.filter(pattern => pattern.length >= beginning),
+    beginning,
+  )
+  const short = byHeads(patterns.filter(pattern => pattern.length < beginning))
   const wrapped = wrappedMatcher(base64)
   const longest = patterns.reduce((length, pattern) => Math.max(length, pattern.length), wrapped.longest)
 
@@ -31,7 +37,9 @@ export function textMatcher({ texts, base64 }: Patterns): TextMatcher {
     if (longest === 0) return found
     for (let at = 0; at + 4 <= text.length; at++) {
       if (heads[headAt(text, at)] === 0) continue
-      const pattern = byHead.get(text.slice(at, at + 4))?.find(one => text.startsWith(one, at))
+      const fits = (one: string) => text.startsWith(one, at)
+      const pattern =
+        long.get(text.slice(at, at + beginning))?.find(fits) ?? short.get(text.slice(at, at + 4))?.find(fits)
       if (pattern !== undefined) add(found, at, at + pattern.length)
     }
     const across = wrapped.ranges(text)
@@ -55,10 +63,15 @@ export function textMatcher({ texts, base64 }: Patterns): TextMatcher {
 
 /** Patterns by their first four code units, the longest first. */
 export function byHeads(patterns: readonly string[]): Map<string, string[]> {
+  return byFirst(patterns, 4)
+}
+
+function byFirst(patterns: readonly string[], units: number): Map<string, string[]> {
   const heads = new Map<string, string[]>()
   for (const pattern of patterns) {
-    const list = heads.get(pattern.slice(0, 4))
-    if (list === undefined) heads.set(pattern.slice(0, 4), [pattern])
+    const head = pattern.slice(0, units)
+    const list = heads.get(head)
+    if (list === undefined) heads.set(head, [pattern])
     else list.push(pattern)
   }
   for (const list of heads.values()) list.sort((left, right) => right.length - left.length)
