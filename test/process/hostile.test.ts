@@ -3,10 +3,10 @@ import { once } from 'node:events'
 import { existsSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { afterEach, beforeEach, describe, expect, onTestFinished, test } from 'vitest'
 import { armHost } from '../../runner/process/arm.ts'
 import { type ArmedHost, refusing, StartRefused } from '../../runner/process/containment/armed-host.ts'
-import { openCgroupHome } from '../../runner/process/containment/cgroup.ts'
+import { openCgroupHome, removeHome } from '../../runner/process/containment/cgroup.ts'
 import type { Leftovers } from '../../runner/process/containment/leftovers.ts'
 import { ownIdentity } from '../../runner/process/containment/proc.ts'
 import { resultOfEnd } from '../../runner/process/process-result.ts'
@@ -189,10 +189,11 @@ describe.runIf(kinds.includes('cgroup'))('an agentctl that is killed while it ma
   test('has an entry before it has a cgroup, which the next start removes', async () => {
     const room = openRoom('cgroup')
     const [place = ''] = room.options.registry ?? []
-    const name = '4194300-1-unfinished'
+    const name = `4194300-1-${room.tag}`
     const opened = openCgroupHome(name)
     if ('absent' in opened) throw new Error(opened.absent)
     const { directory } = opened.home
+    onTestFinished(() => void removeHome(directory))
     mkdirSync(path.join(directory, 'probe'))
     mkdirSync(path.join(place, name), { recursive: true, mode: 0o700 })
     const owner = { ...ownIdentity(), pid: 4_194_300, start: 1, cgroup: { directory, inode: null } }

@@ -9,8 +9,8 @@ import { Berths } from './berths.ts'
 import { type CgroupHome, openCgroupHome, planCgroupHome, removeHome } from './cgroup.ts'
 import { inheritableDescriptors } from './descriptors.ts'
 import { Hold } from './hold.ts'
-import { isOwnGroup, sweepOrphans, watchChildren } from './own-children.ts'
-import { cgroupOf, heldFile, ownIdentity, type Seen, seeProcess } from './proc.ts'
+import { killGroupOfDead, sweepOrphans, watchChildren } from './own-children.ts'
+import { cgroupOf, heldFile, ownIdentity, type Seen } from './proc.ts'
 import {
   closeEntry,
   closeMarker,
@@ -156,7 +156,7 @@ export class LinuxHost implements ArmedHost {
     const mains = [...this.#holds].map(({ child }) => child.pid)
     const tried = new Set<number>()
     const living = sweepOrphans(pid => {
-      if (!hold.running) killGroupOfDead(pid, seen => !isOwnGroup(seen.group, mains) && isOf(seen), tried)
+      if (!hold.running) killGroupOfDead(pid, mains, isOf, tried)
       return native.reap(pid)
     })
     return living.filter(seen => !seen.dead && isOf(seen))
@@ -222,21 +222,5 @@ function openBerths(name: string): { home: CgroupHome; berths: Berths } | { abse
   } catch (error) {
     removeHome(home.directory)
     return { absent: `agentctl cannot be moved into a cgroup below ${home.directory}: ${describeError(error)}` }
-  }
-}
-
-/**
- * Kills at once the group that a dead orphan was in: a chain of forks, each over before it can be signalled, does not
- * outrun that. The dead keeps the number of its group from anyone else for as long as it is not waited for.
- */
-function killGroupOfDead(pid: number, isOf: (seen: Seen) => boolean, tried: Set<number>): void {
-  const seen = seeProcess(pid)
-  if (seen === null || !seen.dead || tried.has(seen.group)) return
-  tried.add(seen.group)
-  if (!isOf(seen)) return
-  try {
-    process.kill(-seen.group, 'SIGKILL')
-  } catch {
-    // Nobody else is in it, or only another user's processes.
   }
 }

@@ -49,7 +49,29 @@ function isFromBefore(pid: number): boolean {
 }
 
 /** Whether a group is agentctl's own, that of something it started other than the main processes of effects, or unknown here. */
-export function isOwnGroup(group: number, mains: readonly (number | undefined)[]): boolean {
+function isOwnGroup(group: number, mains: readonly (number | undefined)[]): boolean {
   if (group <= 1 || group === seeProcess(process.pid)?.group) return true
   return !mains.includes(group) && [...started].some(({ pid }) => pid === group)
+}
+
+/**
+ * Kills at once the group that a dead orphan was in: a chain of forks, each over before it can be signalled, does not
+ * outrun that. The dead keeps the number of its group from anyone else for as long as it is not waited for.
+ * `mains` are the main processes of effects; `tried` holds the groups of this sweep.
+ */
+export function killGroupOfDead(
+  pid: number,
+  mains: readonly (number | undefined)[],
+  isOf: (seen: Seen) => boolean,
+  tried: Set<number>,
+): void {
+  const seen = seeProcess(pid)
+  if (seen === null || !seen.dead || tried.has(seen.group)) return
+  tried.add(seen.group)
+  if (isOwnGroup(seen.group, mains) || !isOf(seen)) return
+  try {
+    process.kill(-seen.group, 'SIGKILL')
+  } catch {
+    // Nobody else is in it, or only another user's processes.
+  }
 }
