@@ -52,7 +52,7 @@ async function settle(base: PostBase, read: (name: string) => string): Promise<S
 
 function headline({ run, state }: Settled): string {
   const began = 'The step ended before it could say how its run ended.'
-  if (run === null) return `${began} No run had begun.`
+  if (run === null) return `${began} It left no word of a run.`
   if (state === null) return `${began} Nothing is recorded of run ${run}.`
   return `${began} Run ${run} is ${state}.`
 }

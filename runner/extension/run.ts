@@ -28,7 +28,7 @@ export function runExtension(
   }
 }
 
-type Ended = { end: ProcessEnd; captured: Captured }
+type Ended = HeldProcess & { end: ProcessEnd }
 
 /** One effect of an extension, both its processes. */
 class Effect {
@@ -84,11 +84,11 @@ class Effect {
     const { end, captured, containment } = await running.wait
     live.end()
     this.#held.push({ captured, containment })
-    return { end, captured }
+    return { end, captured, containment }
   }
 
   /** Why nothing is invoked, null where the handshake is as declared. */
-  #handshakeResult({ end, captured }: Ended): EffectResult | null {
+  #handshakeResult({ end, captured, containment }: Ended): EffectResult | null {
     const output = this.#told(end, captured)
     const retrySafe = isRetrySafe(this.#ready.request)
     if (end.kind === 'exited' && end.code === 0) {
@@ -96,13 +96,13 @@ class Effect {
       return fault && { kind: 'failed', ...fault, output, retrySafe }
     }
     if (end.kind === 'cancelled') return { kind: 'cancelled', message: `${end.reason}; nothing was invoked` }
-    const ended = resultOfEnd(end, output, retrySafe)
+    const ended = resultOfEnd(end, output, retrySafe, containment.left)
     if (end.kind === 'spawn_failed' || !('code' in ended)) return ended
     const message = `the handshake failed and nothing was invoked: ${ended.message}`
     return { kind: 'failed', code: `handshake_${ended.code}`, message, output, retrySafe }
   }
 
-  #replyResult({ end, captured }: Ended): EffectResult {
+  #replyResult({ end, captured, containment }: Ended): EffectResult {
     const { request, host } = this.#ready
     const told = this.#told(end, captured)
     if (end.kind === 'exited' && end.code === 0) {
@@ -110,7 +110,7 @@ class Effect {
       if (!reply.ok) return { kind: 'uncertain', code: reply.code, message: reply.message, output: told }
       return { kind: 'succeeded', output: host.secrets.redactor.json(reply.output), artifacts: [] }
     }
-    const ended = resultOfEnd(end, told, isRetrySafe(request))
+    const ended = resultOfEnd(end, told, isRetrySafe(request), containment.left)
     if (ended.kind !== 'failed' || end.kind === 'spawn_failed') return ended
     const message = `${ended.message}; what it had done by then is not known`
     return { kind: 'uncertain', code: ended.code, message, output: told }

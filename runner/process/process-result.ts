@@ -1,9 +1,24 @@
 import type { Json } from '../../policy/json.ts'
-import type { EffectResult, ProcessEnd } from '../executor.ts'
+import type { Containment, EffectResult, ProcessEnd } from '../executor.ts'
 
-/** How each end of a process counts: what is definite may be retried where that is safe, the rest is uncertain. */
-export function resultOfEnd(end: ProcessEnd, output: Json, retrySafe: boolean): EffectResult {
-  const failed = (code: string, message: string): EffectResult => ({ kind: 'failed', code, message, output, retrySafe })
+/**
+ * How each end of a process counts: what is definite may be retried where that is safe, the rest is uncertain. `left` are
+ * processes of it that could not be ended; beside those nothing is repeated.
+ */
+export function resultOfEnd(
+  end: ProcessEnd,
+  output: Json,
+  retrySafe: boolean,
+  left: Containment['left'] = [],
+): EffectResult {
+  const wasEnded = left.length === 0 ? 'was ended' : `could not be ended whole (still there: ${named(left)})`
+  const failed = (code: string, message: string): EffectResult => ({
+    kind: 'failed',
+    code,
+    message,
+    output,
+    retrySafe: retrySafe && left.length === 0,
+  })
   const uncertain = (code: string, message: string): EffectResult => ({ kind: 'uncertain', code, message, output })
   switch (end.kind) {
     case 'exited':
@@ -19,17 +34,17 @@ export function resultOfEnd(end: ProcessEnd, output: Json, retrySafe: boolean): 
     case 'output_exceeded':
       return failed(
         'output_exceeded',
-        `${end.stream} went beyond ${end.limitBytes} bytes and the process was ended; raise ${limitField(end.stream)} or print less`,
+        `${end.stream} went beyond ${end.limitBytes} bytes and the process ${wasEnded}; raise ${limitField(end.stream)} or print less`,
       )
     case 'limit_exceeded':
       return failed('limit_exceeded', `the process reached its ${end.limit} limit of ${end.amount}`)
     case 'timed_out':
       return uncertain(
         'timed_out',
-        `the process ran longer than ${wholeSeconds(end.seconds)} and was ended; what it had done by then is not known`,
+        `the process ran longer than ${wholeSeconds(end.seconds)} and ${wasEnded}; what it had done by then is not known`,
       )
     case 'cancelled':
-      return uncertain('cancelled', `the process was ended (${end.reason}); what it had done by then is not known`)
+      return uncertain('cancelled', `the process ${wasEnded} (${end.reason}); what it had done by then is not known`)
     case 'lost':
       return uncertain('lost', `${end.message}; what it did is not known`)
   }
@@ -52,6 +67,13 @@ function spawnCode(code: string): string {
   return codes[code] ?? 'spawn_failed'
 }
 
+/** Both streams together may also be bounded by what the run's budget had left. */
 function limitField(stream: 'stdout' | 'stderr' | 'combined'): string {
-  return `${stream === 'combined' ? 'combinedOutput' : stream}LimitBytes`
+  return stream === 'combined'
+    ? 'combinedOutputLimitBytes, or the budget maxProcessOutputBytes where that was the smaller,'
+    : `${stream}LimitBytes`
+}
+
+function named(left: Containment['left']): string {
+  return left.map(({ pid, command }) => `${command} (${pid})`).join(', ')
 }

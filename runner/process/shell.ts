@@ -27,7 +27,7 @@ function run(ready: ReadyProcess, signal: AbortSignal): Running {
   const wait = running.wait.then(({ end, captured, containment }): EffectResult => {
     live.end()
     const output = outputOf(host, end.kind === 'exited' ? end.code : null, captured)
-    const result = resultOfEnd(end, output, isRetrySafe(request))
+    const result = resultOfEnd(end, output, isRetrySafe(request), containment.left)
     return { ...collect(result), enforcement: enforcementOf([...ready.held, { captured, containment }]) }
   })
   return { wait, kill: reason => running.kill(reason) }

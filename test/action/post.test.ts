@@ -148,7 +148,7 @@ test.each([
 
 describe('it ends green and says what is missing, whatever it finds', () => {
   test.each<[string, (job: JobAttempt, state: Record<string, string>) => Record<string, string>, RegExp]>([
-    ['no state at all', () => ({}), /No run had begun/],
+    ['no state at all', () => ({}), /It left no word of a run/],
     ['a run that is none', (_, state) => ({ ...state, run: '../../etc\n::error::x' }), /Nothing is recorded of run/],
     ['a concluded that is not true', (_, state) => ({ ...state, concluded: 'yes' }), /is uncertain/],
     [

@@ -26,4 +26,14 @@ describe('case 22 and 03: an end means what it means, and lost is not green', ()
     expect({ kind: result.kind, code: 'code' in result ? result.code : undefined }).toEqual({ kind, code })
     if (result.kind === 'failed') expect(result.retrySafe).toBe(true)
   })
+
+  test('beside a process that could not be ended nothing is repeated, and no message says that it was', () => {
+    const left = [{ pid: 42, command: 'sleep' }]
+    for (const [end] of meanings) {
+      const result = resultOfEnd(end, null, true, left)
+      if (result.kind === 'failed') expect(result.retrySafe).toBe(false)
+      if (end.kind === 'timed_out' || end.kind === 'cancelled' || end.kind === 'output_exceeded')
+        expect('message' in result && result.message).toContain('could not be ended whole (still there: sleep (42))')
+    }
+  })
 })

@@ -1,0 +1,2 @@
+import{createRequire as makeRequire}from'node:module';const require=makeRequire(import.meta.url);
+var n=/(^|\s)--inspect(-brk|-wait)?($|[\s=])/,t=[10,100,1e3];process.on("SIGUSR1",()=>{});if(!n.test([...process.execArgv,process.env.NODE_OPTIONS].join(" "))){o(),s();for(let e of t)setTimeout(s,e).unref()}function s(){setImmediate(o).unref()}function o(){let{_debugEnd:e}=process;typeof e=="function"?e():process.features.inspector&&process.getBuiltinModule("node:inspector").close()}

@@ -1,0 +1,2 @@
+import{createRequire as makeRequire}from'node:module';const require=makeRequire(import.meta.url);
+var t=["pure","observe","internal_state","workspace_mutate","external_mutate","process_execution","remote_agent","model"],o=["low","medium","high","critical"],s=["pure","idempotent","keyed","at_most_once","unknown"],n=["process","container","cell"];function r(e){return e==="process"?"process, not a sandbox":e}function i(e){return e.startsWith("builtin.long_term_memory.")}export{t as a,o as b,s as c,n as d,r as e,i as f};
