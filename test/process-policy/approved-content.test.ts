@@ -2,6 +2,7 @@ import { chmodSync, copyFileSync, existsSync, mkdirSync, readFileSync, rmSync, s
 import path from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { resultOfEnd } from '../../runner/process/process-result.ts'
 import { createScene, putFile, type Scene } from '../runner/support.ts'
 import { effectOf, prepareTool, refusalOf, resultOf, runTool, startTool } from './tool.ts'
 
@@ -166,3 +167,14 @@ test.each(['../tool', './sub/../tool', '/usr/bin/../bin/true', 'sub/..'])(
     expect(JSON.stringify(effectOf(scene, outcome).decision)).toContain('parent_traversal')
   },
 )
+
+test.each([
+  [1.863939273, 'longer than 1 s and'],
+  [30, 'longer than 30 s and'],
+  [0.2, 'longer than the less than 1 s that was left and'],
+])('a time limit of %s s is told in whole seconds', (seconds, text) => {
+  expect(resultOfEnd({ kind: 'timed_out', seconds }, null, false)).toMatchObject({
+    code: 'timed_out',
+    message: expect.stringContaining(text),
+  })
+})

@@ -88,16 +88,19 @@ describe('written in place after it was hashed: executable_changed, nothing runs
   })
 
   test('a digest that was cached long before does not hide it', async () => {
-    // Older than a second, so that its digest is kept.
-    copyFileSync('/bin/true', tool())
-    chmodSync(tool(), 0o755)
+    // Outside the workspace and older than a second, so that its digest is kept.
+    const kept = path.join(scene.directory, 'tools/tool')
+    mkdirSync(path.dirname(kept))
+    copyFileSync('/bin/true', kept)
+    chmodSync(kept, 0o755)
+    const look = () => prepareTool(scene, { command: kept })
     const settled = Date.now() + 1_100
     while (Date.now() < settled) await new Promise(resolve => setTimeout(resolve, settled - Date.now()))
-    ;(await prepare()).close()
-    const prepared = await prepare()
-    const { atime, mtime } = statSync(tool())
-    writeFileSync(tool(), script('second'))
-    utimesSync(tool(), atime, mtime)
+    ;(await look()).close()
+    const prepared = await look()
+    const { atime, mtime } = statSync(kept)
+    writeFileSync(kept, script('second'))
+    utimesSync(kept, atime, mtime)
     expect(await startTool(prepared)).toMatchObject({ code: 'executable_changed' })
   })
 })
