@@ -35,16 +35,28 @@ function labels(item: ApprovalRecord): string {
   ].join('\n')
 }
 
-/** The answers that led here, each with the rule that gave it. */
+/** The answers that led here, each with the rule that gave it. The record holds them as the job told them. */
 function trace({ decisionTrace }: ApprovalRecord): string[] {
   if (decisionTrace.length === 0) return []
   return [
     '- Decided, in this order:',
-    ...decisionTrace.map(({ step, outcome, rule, origin, subject, remedy }) => {
+    ...decisionTrace.map(told => {
+      const remedy = textOf(told.remedy)
       const change = remedy === '' ? '' : `; to change that: ${code(remedy, 1000)}`
-      return `  - ${step}: ${outcome} by ${code(rule, 200)} (${origin}), about ${code(subject, 1000)}${change}`
+      const answer = `${word(told.step)}: ${word(told.outcome)} by ${code(textOf(told.rule), 200)} (${word(told.origin)})`
+      return `  - ${answer}, about ${code(textOf(told.subject), 1000)}${change}`
     }),
   ]
+}
+
+function textOf(value: unknown): string {
+  return typeof value === 'string' ? value : ''
+}
+
+/** A word of ours as it is, anything else as code. */
+function word(value: unknown): string {
+  const text = textOf(value)
+  return /^[a-z]{1,20}$/.test(text) ? text : code(text, 200)
 }
 
 function isolationOf({ isolation, expectedEffect }: ApprovalRecord): string {
