@@ -7,7 +7,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import { bundle } from '../../build.ts'
 import type { Containment } from '../../runner/executor.ts'
 import type { Ended, Orders, Told } from './program.ts'
-import { isRoot, type Kind, kinds, openRoom, type Room, sh, tagged } from './support.ts'
+import { isRoot, type Kind, kinds, openRoom, type Room, sh, tagged, until } from './support.ts'
 
 /** An account that owns nothing. */
 const stranger = 65_533
@@ -146,6 +146,7 @@ describe.each(cases)('agentctl of %s, %s', (user, kind) => {
       expect(end).toEqual({ kind: 'timed_out', seconds: 1 })
       expect(containment.left).toHaveLength(1)
       process.kill(containment.left[0]?.pid ?? 0, 'SIGKILL')
+      await until('its end', () => tagged(room.tag).length === 0)
     },
   )
 
