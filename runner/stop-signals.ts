@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync } from 'node:fs'
+import { ownChildren } from './process/containment/proc.ts'
 
 /**
  * By then everything is gone and recorded (03: within 5 s of the first signal); what is not is left to the post step or
@@ -24,24 +24,16 @@ export function stopOnSignals(overdue: () => void): AbortSignal {
   return controller.signal
 }
 
-/** Ends the groups of this process's own children at once; their executors see them end. A child that is not reaped keeps its pid. */
+/**
+ * Ends the groups of this process's own children at once; their executors see them end. A child that is not reaped keeps
+ * its pid. Linux only; elsewhere the grace simply runs out.
+ */
 function killChildren(): void {
-  for (const pid of children())
+  for (const pid of ownChildren())
     for (const target of [-pid, pid])
       try {
         process.kill(target, 'SIGKILL')
       } catch {
         // Gone, or no leader of a group: the other target meets it.
       }
-}
-
-/** Linux only; elsewhere the grace simply runs out. */
-function children(): number[] {
-  try {
-    return readdirSync('/proc/self/task').flatMap(thread =>
-      readFileSync(`/proc/self/task/${thread}/children`, 'utf8').split(' ').filter(Boolean).map(Number),
-    )
-  } catch {
-    return []
-  }
 }

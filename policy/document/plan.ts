@@ -221,6 +221,3 @@ export interface PlanEffect {
   approvalPossible: boolean
   predictability: Predictability
 }
-
-/** A JSON value in which `${{ }}` templates may still stand. */
-export type TemplateValue = Json
