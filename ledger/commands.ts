@@ -81,7 +81,10 @@ export const runCreate = command('run.create', {
 export const leaseRenew = command('lease.renew', {})
 export const leaseRelease = command('lease.release', {})
 
-/** A task's move. `output` with `succeeded` and `skipped`, `error` with the failing ends; `memory` is the delta it commits. */
+/**
+ * A task's move. `output` with `succeeded` and `skipped`, and with the failed end of a task that collects results; `error`
+ * with the failing ends; `memory` is the delta it commits.
+ */
 export const taskMove = command('task.move', {
   task: z.string(),
   attempt: z.int().min(1),
