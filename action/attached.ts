@@ -5,6 +5,7 @@ import type { AttachAnswer } from '../ledger/wire.ts'
 import type { Commit } from '../policy/approval/record.ts'
 import type { Floor } from '../policy/decision/index.ts'
 import type { Json } from '../policy/json.ts'
+import { hostFloorRecord } from '../runner/facts/host-floor.ts'
 import { type RunOutcome, readCommit, resumeRun, startRun } from '../runner/index.ts'
 import { ownFetch } from '../runner/network/own.ts'
 import { attach, attachRequest, type TokenSource } from './attach.ts'
@@ -41,7 +42,8 @@ export async function runAttached(context: ActionContext, source: TokenSource, h
   const origins = [source.audience, source.url, job.apiUrl]
   const calls = { fetch: ownFetch({ origins, environment, maxResponseBytes: ledgerAnswerBytes }), clock }
   const asker = context.ids.uuid()
-  const request = { ...attachRequest(inputs, job, loaded.path, commit), asker }
+  const hostFloor = hostFloorRecord(host.state === 'installed' ? host.floor : null, host.state !== 'not readable')
+  const request = { ...attachRequest(inputs, job, loaded.path, commit), asker, hostFloor }
   const settings = tightened(request.settings, localFloor)
   context.state.begin(loaded.path, asker)
   const answer = await attach({ ...calls, signal }, source, { ...request, settings })

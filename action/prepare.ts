@@ -126,6 +126,7 @@ export function portsFor(
     temporaryDirectories: [job.temp],
     searchPath: floors.effective?.searchPath ?? [],
     hostFloor: floors.host.state === 'installed' ? floors.host.floor : null,
+    hostFloorReadable: floors.host.state !== 'not readable',
     signal,
     learnSecrets: values => guard.learn(values),
     report: event => {

@@ -1,6 +1,7 @@
 import { createInterface } from 'node:readline/promises'
 import type { EmbeddedLedger } from '../ledger/index.ts'
 import type { ApprovalRecord } from '../policy/approval/record.ts'
+import { hostFloorRecord } from '../runner/facts/host-floor.ts'
 import { type ResumedRun, type RunnerPorts, type RunOutcome, resumeRun } from '../runner/index.ts'
 import { approvalLines } from './approval-lines.ts'
 import type { Context } from './command.ts'
@@ -32,7 +33,7 @@ export async function decideAtTerminal(
       // A rejection may have settled the others.
       if (item !== null && item.resolution === null) await askAbout(context, ledger, item, ports.signal)
     }
-    const epoch = await ledger.acquire(run)
+    const epoch = await ledger.acquire(run, hostFloorRecord(ports.hostFloor ?? null))
     const next = await resumeRun(ports, { run, epoch, ...resumed })
     if (next.pause !== null && next.pause.pause === current.pause?.pause) return next
     current = next

@@ -60,6 +60,13 @@ export const approvalSettingsSchema = z.strictObject({
 export const requesterSchema = z.strictObject({ id: z.int(), login: z.string(), role: z.string() })
 export type Requester = z.infer<typeof requesterSchema>
 
+/** What who works on a run could know of its host's floor; a job container hides the host's files (02, The floor). */
+export const hostFloorSchema = z.union([
+  z.strictObject({ state: z.literal('installed'), digest: digestSchema }),
+  z.strictObject({ state: z.enum(['none', 'not readable']) }),
+])
+export type HostFloorRecord = z.infer<typeof hostFloorSchema>
+
 /** Creates the run and takes its lease at epoch 1; its first batch carries the plan. */
 export const runCreate = command('run.create', {
   workflowName: z.string(),
@@ -68,6 +75,8 @@ export const runCreate = command('run.create', {
   workflowDigest: digestSchema,
   planDigest: digestSchema,
   floorDigest: digestSchema.nullable(),
+  /** Absent = not told. */
+  hostFloor: hostFloorSchema.exactOptional(),
   plan: payloadSchema,
   commit: commitSchema,
   /** A failed run that this one follows; nothing of it is reused. */

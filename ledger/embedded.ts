@@ -1,4 +1,5 @@
 import type { Clock, Ids } from '../policy/ports.ts'
+import type { HostFloorRecord } from './commands.ts'
 import type { Ledger } from './port.ts'
 import { openNodeSql } from './sql/node.ts'
 import { LedgerStore } from './store.ts'
@@ -12,9 +13,9 @@ export interface EmbeddedLedger extends Ledger {
   actor: string
   /**
    * Takes the lease of a run and answers its epoch; nothing is taken where the run is over or waits for a person. Throws
-   * lease_held naming the process that holds it.
+   * lease_held naming the process that holds it. `hostFloor` is recorded with it.
    */
-  acquire(run: string): Promise<number>
+  acquire(run: string, hostFloor?: HostFloorRecord): Promise<number>
 }
 
 export interface EmbeddedOptions {
@@ -30,8 +31,9 @@ export function embeddedLedger(store: LedgerStore, options: EmbeddedOptions): Em
   return {
     store,
     actor: options.actor,
-    async acquire(run) {
-      return store.acquire(run, options.holder, options.actor, { isAlive }).epoch
+    async acquire(run, hostFloor) {
+      const rules = { isAlive, ...(hostFloor !== undefined && { hostFloor }) }
+      return store.acquire(run, options.holder, options.actor, rules).epoch
     },
     async apply(batch) {
       return store.apply(batch, options.actor, options.holder)

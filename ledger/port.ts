@@ -4,7 +4,7 @@ import type { Decision } from '../policy/decision/decision.ts'
 import type { EffectClass, Idempotency, Isolation, Risk } from '../policy/effect.ts'
 import type { Json, JsonObject } from '../policy/json.ts'
 import type { DenialCause, EffectState, RunState, TaskState } from '../policy/states.ts'
-import type { Artifact, ControlCommand, Instance, LeaseCommand, Requester } from './commands.ts'
+import type { Artifact, ControlCommand, HostFloorRecord, Instance, LeaseCommand, Requester } from './commands.ts'
 import type { BlobRef, Payload } from './payload.ts'
 
 /** The asynchronous port: embedded and HTTP ledgers are one to the runner (00, The house). */
@@ -93,6 +93,8 @@ export interface RunRecord {
   workflowDigest: Digest
   planDigest: Digest
   floorDigest: Digest | null
+  /** As whoever last began or resumed the run told it; null where nobody did. */
+  hostFloor: HostFloorRecord | null
   commit: Commit
   parent: string | null
   instance: Instance | null

@@ -76,11 +76,14 @@ export const migrations: readonly (readonly string[])[] = [
       effect TEXT NOT NULL, text TEXT NOT NULL, value TEXT NOT NULL, PRIMARY KEY (namespace, key)) STRICT`,
     'CREATE INDEX long_term_expiry ON long_term (expires_at) WHERE expires_at IS NOT NULL',
   ],
+  // A table of its own: behind the plan in its row, a list of runs would read every plan's overflow pages.
+  ['CREATE TABLE host_floors (run TEXT PRIMARY KEY, floor TEXT NOT NULL) STRICT, WITHOUT ROWID'],
 ]
 
 /** What a dump holds, in this order. */
 export const dumpTables = [
   'runs',
+  'host_floors',
   'reservations',
   'tasks',
   'memory',

@@ -2,7 +2,7 @@ import type { ApprovalSettings } from '../policy/approval/record.ts'
 import type { Digest } from '../policy/canonical.ts'
 import type { JsonObject } from '../policy/json.ts'
 import type { RunState } from '../policy/states.ts'
-import type { Instance, Requester } from './commands.ts'
+import type { HostFloorRecord, Instance, Requester } from './commands.ts'
 
 /** Who holds a run's lease: a GitHub job attempt, or a process of this machine (boot id, pid, start time in ticks). */
 export type LeaseHolder =
@@ -21,6 +21,8 @@ export interface AcquireRules {
   isAlive?: (holder: Extract<LeaseHolder, { kind: 'local' }>) => boolean
   /** The facts of the attempt that takes over; replaces the recorded ones of the same key. */
   instance?: Instance
+  /** What the new holder knows of its host's floor; absent leaves what is recorded. */
+  hostFloor?: HostFloorRecord
   /** Added to the run's requesters. */
   requesters?: Requester[]
   /**

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { approvalSettingsSchema, commitSchema, leaseCommandSchema } from './commands.ts'
+import { approvalSettingsSchema, commitSchema, hostFloorSchema, leaseCommandSchema } from './commands.ts'
 import { longTermBounds } from './memory/bounds.ts'
 import { digestSchema, jsonSchema } from './payload.ts'
 
@@ -41,6 +41,8 @@ export const attachRequestSchema = z.strictObject({
   settling: z.boolean().optional(),
   /** Made up by the process that asks, the same in every repetition: tells it from another step of the same place. */
   asker: z.string().min(1).max(64).optional(),
+  /** What the job knows of its host's floor, recorded where it resumes a run; a new run's stands in its run.create. */
+  hostFloor: hostFloorSchema.optional(),
 })
 export type AttachRequest = z.infer<typeof attachRequestSchema>
 

@@ -32,6 +32,8 @@ export interface RunnerPorts {
   interactive?: boolean
   /** The host's floor, met with the plan's policy at every decision and bound into every approval; absent or null = none. */
   hostFloor?: Floor | null
+  /** false in a job container, which hides the host's files; absent = readable. */
+  hostFloorReadable?: boolean
   /** For tests; absent = `defaultTimings`. */
   timings?: Timings
 }

@@ -2,6 +2,7 @@ import type { CommandOf } from '../ledger/commands.ts'
 import { LedgerError } from '../ledger/port.ts'
 import type { Json } from '../policy/json.ts'
 import { drive } from './drive.ts'
+import { hostFloorRecord } from './facts/host-floor.ts'
 import { UnknownFact } from './facts/unknown.ts'
 import type { Draft } from './journal.ts'
 import { endLeftovers } from './leftovers.ts'
@@ -32,7 +33,7 @@ export async function startRun(ports: RunnerPorts, run: NewRun): Promise<RunOutc
       `secret_in_input: ${telling.map(name => secrets.redactor.text(name)).join(', ')} of the inputs holds the value of a secret, which would be recorded with the plan; have the action read it by {env: NAME}`,
     )
   try {
-    context.carry.push(await creation(context.journal, run))
+    context.carry.push(await creation(context.journal, run, ports))
   } catch (error) {
     if (error instanceof LedgerError) return persistenceOutcome(context, error)
     throw error
@@ -50,6 +51,7 @@ function refused({ run }: NewRun, message: string): RunOutcome {
 async function creation(
   journal: { payload(value: Json): Promise<CommandOf<'run.create'>['plan']> },
   run: NewRun,
+  { hostFloor, hostFloorReadable }: RunnerPorts,
 ): Promise<Extract<Draft, { type: 'run.create' }>> {
   const { plan } = run
   return {
@@ -59,6 +61,7 @@ async function creation(
     workflowDigest: plan.workflowDigest,
     planDigest: plan.planDigest,
     floorDigest: plan.floorDigest,
+    hostFloor: hostFloorRecord(hostFloor ?? null, hostFloorReadable),
     plan: await journal.payload(plan as unknown as Json),
     commit: run.commit,
     parent: run.parent?.run ?? null,

@@ -3,6 +3,7 @@ import { z } from 'zod'
 import type { LedgerStore } from '../../ledger/index.ts'
 import type { RunRecord, RunSnapshot } from '../../ledger/port.ts'
 import type { Plan } from '../../policy/document/plan.ts'
+import { hostFloorRecord } from '../../runner/facts/host-floor.ts'
 import { compensationsOf, planOfRun, readCommit, resumeRun } from '../../runner/index.ts'
 import type { CommandResult, Context, Handler } from '../command.ts'
 import { CliError, exits } from '../failure.ts'
@@ -39,16 +40,17 @@ export const compensate: Handler = async (context, [run = ''], given) => {
     if (!begin(context, store, record, options)) return nothingLeft(context, snapshotOf(store, run))
     const plan = snapshotOf(store, run).plan as unknown as Plan
     const documents = [record.document, ...plan.sourceFiles].map(file => resolvePath(workspace, file))
+    const floor = readHostFloor()
     const host = hostPorts(context, {
       workspace,
       documents,
-      floor: readHostFloor(),
+      floor,
       interactive: options.interactive,
     })
     const ports = runnerPorts(context, host, ledger, signal)
     // The stored plan says how it is undone, whatever the document says by now.
     const resumed = { commit: readCommit(workspace), workflowDigest: null }
-    const gone = await resumeRun(ports, { run, epoch: await ledger.acquire(run), ...resumed })
+    const gone = await resumeRun(ports, { run, epoch: await ledger.acquire(run, hostFloorRecord(floor)), ...resumed })
     const ended = options.interactive ? await decideAtTerminal(context, ledger, ports, gone, resumed) : gone
     const after = snapshotOf(store, run)
     if (isOver(after.record) && compensationsOf(after).length === 0) return nothingLeft(context, after)

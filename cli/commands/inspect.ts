@@ -1,4 +1,4 @@
-import type { RunSnapshot } from '../../ledger/port.ts'
+import type { RunRecord, RunSnapshot } from '../../ledger/port.ts'
 import type { Json } from '../../policy/json.ts'
 import { approvalLines } from '../approval-lines.ts'
 import type { Handler } from '../command.ts'
@@ -24,6 +24,11 @@ export const inspect: Handler = async (context, [run = '']) =>
     }
   })
 
+function hostFloorWords(floor: RunRecord['hostFloor']): string {
+  if (floor === null) return 'not told'
+  return floor.state === 'installed' ? floor.digest : floor.state
+}
+
 function inspectLines({ record, tasks, effects, pauses, outputs, head }: RunSnapshot): Line[] {
   const shown = outputLines(outputs)
   const approvals = pauses.flatMap(pause => pause.items)
@@ -31,6 +36,7 @@ function inspectLines({ record, tasks, effects, pauses, outputs, head }: RunSnap
     [['bold', record.workflowName], ` run ${record.run} `, ['bold', record.state]],
     `  document ${record.document} ${record.workflowDigest}`,
     `  plan     ${record.planDigest}`,
+    `  floor    ${record.floorDigest ?? 'none'}, host floor ${hostFloorWords(record.hostFloor)}`,
     `  commit   ${record.commit.sha ?? record.commit.head ?? 'none'}`,
     `  created  ${record.createdAt}${record.endedAt === null ? '' : `, ended ${record.endedAt}`}`,
     `  head     ${head}`,

@@ -1,6 +1,7 @@
 import { resolve as resolvePath } from 'node:path'
 import { z } from 'zod'
 import type { Plan } from '../../policy/document/plan.ts'
+import { hostFloorRecord } from '../../runner/facts/host-floor.ts'
 import { readCommit, resumeRun } from '../../runner/index.ts'
 import type { Handler } from '../command.ts'
 import { presentDigest } from '../document.ts'
@@ -29,10 +30,11 @@ export const resume: Handler = async (context, [run = ''], given) => {
       context.tell([['yellow', 'warning'], `: ${record.document} is not here; the run goes on with its stored plan`])
     const plan = ledger.store.snapshot(run)?.plan as unknown as Plan
     const documents = [record.document, ...plan.sourceFiles].map(file => resolvePath(workspace, file))
-    const host = hostPorts(context, { workspace, documents, floor: readHostFloor(), interactive })
+    const floor = readHostFloor()
+    const host = hostPorts(context, { workspace, documents, floor, interactive })
     const ports = runnerPorts(context, host, ledger, signal)
     const resumed = { commit: readCommit(workspace), workflowDigest }
-    const epoch = await ledger.acquire(run)
+    const epoch = await ledger.acquire(run, hostFloorRecord(floor))
     const gone = await resumeRun(ports, { run, epoch, ...resumed })
     const ended = interactive ? await decideAtTerminal(context, ledger, ports, gone, resumed) : gone
     return outcomeResult(context, ended, record.document, plan)

@@ -144,7 +144,8 @@ function resume(
   // The key stays the one that the run began with, so that a later attempt of its first workflow run finds it too.
   const key = current.instance?.key ?? instance.key
   const holder = { kind: 'job', workflowRunId: instance.workflowRunId, attempt: instance.attempt } as const
-  const rules = { instance: { ...instance, key }, requesters, retake }
+  const told = request.hostFloor === undefined ? {} : { hostFloor: request.hostFloor }
+  const rules = { instance: { ...instance, key }, requesters, retake, ...told }
   const { epoch, taken } = store.acquire(current.run, holder, actorOf(instance), rules)
   if (!taken) throw problem(409, 'conflict', `run ${current.run} has changed meanwhile: attach again`)
   marks.keep(current.run, epoch, store.head(`run/${current.run}`))

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { effectClasses, risks } from '../../policy/effect.ts'
 import { denialCauses, effectStates, runStates, taskStates } from '../../policy/states.ts'
-import { commitSchema, instanceSchema, personSchema, requesterSchema } from '../commands.ts'
+import { commitSchema, hostFloorSchema, instanceSchema, personSchema, requesterSchema } from '../commands.ts'
 import { digestSchema, jsonSchema } from '../payload.ts'
 
 /**
@@ -30,6 +30,7 @@ export const auditData = {
     workflowDigest: digestSchema,
     planDigest: digestSchema,
     floorDigest: digestSchema.nullable(),
+    hostFloor: hostFloorSchema.exactOptional(),
     plan: digestSchema,
     commit: commitSchema,
     parent: z.string().nullable(),
@@ -68,7 +69,12 @@ export const auditData = {
   'effect.compensated': z.strictObject({ by: z.string(), to: z.enum(effectStates) }),
   'run.resumable': z.strictObject({ from: z.enum(runStates) }),
   'run.finished': z.strictObject({ to: z.enum(runStates), outputs: digestSchema.nullable() }),
-  'lease.acquired': z.strictObject({ epoch: z.int(), holder, from: holder.nullable() }),
+  'lease.acquired': z.strictObject({
+    epoch: z.int(),
+    holder,
+    from: holder.nullable(),
+    hostFloor: hostFloorSchema.exactOptional(),
+  }),
   'lease.released': z.strictObject({ epoch: z.int() }),
   'task.moved': z.strictObject({
     task: z.string(),

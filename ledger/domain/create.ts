@@ -8,6 +8,7 @@ import { isEnded } from '../transitions.ts'
 import type { LeaseHolder, Reservation } from '../types.ts'
 import { cell, payloadDigest } from '../values.ts'
 import { RunChange, readRunRow, refused } from './change.ts'
+import { setHostFloor } from './host-floor.ts'
 import { leaseEnd } from './lease.ts'
 import { setMemory } from './memory.ts'
 import { takeReservation } from './reserve.ts'
@@ -40,6 +41,7 @@ export function createRun(
   })
   const settings = reservation?.settings ?? command.settings
   insertRun(change, command, reservation)
+  setHostFloor(change, command.hostFloor)
   insertTasks(change, command.tasks)
   setMemory(change, command.memory)
   change.append('run.created', `run/${run}`, {
@@ -48,6 +50,7 @@ export function createRun(
     workflowDigest: command.workflowDigest,
     planDigest: command.planDigest,
     floorDigest: command.floorDigest,
+    ...(command.hostFloor !== undefined && { hostFloor: command.hostFloor }),
     plan: payloadDigest(command.plan),
     commit: command.commit,
     parent: reservation?.parent ?? command.parent,

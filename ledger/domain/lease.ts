@@ -4,6 +4,7 @@ import { Cells } from '../sql/cells.ts'
 import type { Acquired, AcquireRules, Lease, LeaseHolder } from '../types.ts'
 import { cell } from '../values.ts'
 import { changeOf, type RunChange, readRunRow, refused } from './change.ts'
+import { setHostFloor } from './host-floor.ts'
 import { addRequesters } from './note.ts'
 
 /** Seconds that a lease lasts without renewal; its holder renews every 20 (05, Leases). */
@@ -84,7 +85,9 @@ export function acquireLease(
       run,
     )
     change.row = { ...change.row, epoch, holder, leaseExpiresAt: expiresAt, pause: null }
-    change.append('lease.acquired', `run/${run}`, { epoch, holder, from: row.holder })
+    const told = rules.hostFloor === undefined ? {} : { hostFloor: rules.hostFloor }
+    change.append('lease.acquired', `run/${run}`, { epoch, holder, from: row.holder, ...told })
+    setHostFloor(change, rules.hostFloor)
     if (rules.instance !== undefined) replaceInstance(change, rules.instance)
     if (rules.requesters !== undefined) addRequesters(change, rules.requesters)
     finishOfRun(context, run, 'redispatch')

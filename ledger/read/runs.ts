@@ -1,13 +1,14 @@
 import type { ApprovalSettings } from '../../policy/approval/record.ts'
 import type { RunState } from '../../policy/states.ts'
-import type { Instance, Requester } from '../commands.ts'
+import type { HostFloorRecord, Instance, Requester } from '../commands.ts'
 import type { Context } from '../context.ts'
 import { LedgerError, type RunRecord } from '../port.ts'
 import { Cells } from '../sql/cells.ts'
 import type { Row, SqlValue } from '../sql/contract.ts'
 import type { Page, RunQuery } from '../types.ts'
 
-const columns = `n, run, state, workflow_name, document, workflow_digest, plan_digest, floor_digest, sha, head, parent,
+const columns = `n, run, state, workflow_name, document, workflow_digest, plan_digest, floor_digest,
+  (SELECT floor FROM host_floors f WHERE f.run = r.run), sha, head, parent,
   instance, settings, resume_with, requesters, cancel_requested, epoch, pause, created_at,
   (SELECT at FROM events e WHERE e.chain = 'run/' || r.run ORDER BY seq DESC LIMIT 1), ended_at`
 
@@ -67,6 +68,7 @@ function asRun(row: Row): { n: number; record: RunRecord } {
     workflowDigest: cells.text(),
     planDigest: cells.text(),
     floorDigest: cells.textOrNull(),
+    hostFloor: cells.jsonOrNull<HostFloorRecord>(),
     commit: { sha: cells.textOrNull(), head: cells.textOrNull() },
     parent: cells.textOrNull(),
     instance: cells.jsonOrNull<Instance>(),

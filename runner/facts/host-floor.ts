@@ -1,5 +1,6 @@
 import { closeSync, constants, fstatSync, openSync, readFileSync } from 'node:fs'
-import { type Floor, parseFloor } from '../../policy/decision/index.ts'
+import type { HostFloorRecord } from '../../ledger/commands.ts'
+import { type Floor, floorDigest, parseFloor } from '../../policy/decision/index.ts'
 
 /** Where the administrator of a runner host installs its floor. */
 export const hostFloorPath = '/etc/agentctl/floor.yaml'
@@ -22,6 +23,12 @@ export function installedFloor(path: string): InstalledFloor {
   if (parsed.ok) return { state: 'installed', floor: parsed.floor }
   const message = `${path}: ${parsed.message}`
   return { state: 'refused', code: 'invalid_floor', message, help: 'correct the SecurityFloor' }
+}
+
+/** What the record of a run says of its host's floor. */
+export function hostFloorRecord(floor: Floor | null, isReadable = true): HostFloorRecord {
+  if (floor !== null) return { state: 'installed', digest: floorDigest(floor) }
+  return { state: isReadable ? 'none' : 'not readable' }
 }
 
 function readRootOwned(path: string): string | null | { why: string } {

@@ -31,6 +31,7 @@ it('a ledger of version 1 is brought to this version with all that it holds, and
     before.run('ALTER TABLE effects DROP COLUMN enforcement')
     before.run('ALTER TABLE tasks DROP COLUMN compensates')
     before.run('DROP TABLE long_term')
+    before.run('DROP TABLE host_floors')
     before.run("UPDATE meta SET value = '1' WHERE key = 'version'")
     before.close()
 
