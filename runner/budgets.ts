@@ -5,6 +5,7 @@ import type { RunContext } from './context.ts'
 import type { EffectResult } from './executor.ts'
 import type { AskedEffect, Proposal } from './proposal.ts'
 import type { RunState } from './state.ts'
+import { budgetMessage, isOutOfTime } from './wall-time.ts'
 
 type Refusal = Extract<Proposal, { kind: 'failed' }>
 
@@ -89,23 +90,25 @@ export function budgetRefusal(context: RunContext, id: string, slots: readonly {
   const { plan, state } = context
   const { budgets } = plan
   const { control, iteration, compensates } = state.task(id)
-  const refuse = (name: string, limit: number) =>
-    ({
-      kind: 'failed',
-      code: 'budget_exceeded',
-      message: `the run's budget ${name} (${limit}) is used up; raise spec.runtime.budgets.${name}`,
-      condition: null,
-    }) as const
-  const { maxTasks, maxLoopIterations, maxWallTimeSeconds } = budgets
+  const refuse = (name: string, limit: number) => exceeded(budgetMessage(name, limit))
+  const { maxTasks, maxLoopIterations } = budgets
   const isIteration = iteration !== undefined && control?.kind !== 'iterations' && compensates === undefined
   if (isIteration && maxLoopIterations !== undefined && iterationsBegun(context, slots) >= maxLoopIterations)
     return refuse('maxLoopIterations', maxLoopIterations)
   if (control !== undefined) return null
   if (maxTasks !== undefined && state.startedTasks + slots.length >= maxTasks) return refuse('maxTasks', maxTasks)
-  const milliseconds = state.earlierMilliseconds + performance.now() - context.beganAt
-  if (maxWallTimeSeconds !== undefined && milliseconds > maxWallTimeSeconds * 1_000)
-    return refuse('maxWallTimeSeconds', maxWallTimeSeconds)
-  return null
+  return wallTimeRefusal(context)
+}
+
+/** Why nothing begins any more, another attempt of a task included; null while there is time. */
+export function wallTimeRefusal(context: RunContext): Refusal | null {
+  const { maxWallTimeSeconds } = context.plan.budgets
+  if (maxWallTimeSeconds === undefined || !isOutOfTime(context)) return null
+  return exceeded(budgetMessage('maxWallTimeSeconds', maxWallTimeSeconds))
+}
+
+function exceeded(message: string): Refusal {
+  return { kind: 'failed', code: 'budget_exceeded', message, condition: null }
 }
 
 const begun: ReadonlySet<TaskState> = new Set(['running', 'succeeded', 'failed', 'denied', 'uncertain'])

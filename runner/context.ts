@@ -25,6 +25,8 @@ export interface RunContext {
   state: RunState
   /** The face's signal, or the ledger's word that somebody cancelled. */
   stop: AbortSignal
+  /** Aborted once the run's budget `maxWallTimeSeconds` is used up: it ends what runs, and nothing else begins. */
+  timeUp: AbortController
   /** Commands that travel with the next boundary. */
   carry: Draft[]
   /** performance.now() of the last commit. */

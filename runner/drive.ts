@@ -12,6 +12,7 @@ import { endedOutcome, persistenceOutcome, reconcileCommand } from './outcome.ts
 import { patiently } from './patience.ts'
 import { pauseRun } from './pause.ts'
 import { defaultTimings, type RunOutcome } from './run.ts'
+import { startWallTime } from './wall-time.ts'
 
 /** More than this is not carried to the next boundary. */
 const maxCarried = 300
@@ -19,6 +20,7 @@ const maxCarried = 300
 /** Runs a run's open tasks until it ends or pauses. */
 export async function drive(context: RunContext): Promise<RunOutcome> {
   context.journal.startRenewing()
+  const stopWallTime = startWallTime(context)
   try {
     for (;;) {
       if (context.stop.aborted || context.state.mustStop()) {
@@ -39,6 +41,7 @@ export async function drive(context: RunContext): Promise<RunOutcome> {
     if (error instanceof LedgerError) return persistenceOutcome(context, error)
     throw error
   } finally {
+    stopWallTime()
     context.journal.stopRenewing()
   }
 }

@@ -46,6 +46,7 @@ export function openRun(ports: RunnerPorts, opened: OpenedRun): RunContext {
     journal,
     state: new RunState(opened.plan),
     stop,
+    timeUp: new AbortController(),
     carry: [],
     committedAt: performance.now(),
     unrecorded: new Map(),

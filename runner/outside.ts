@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { JsonObject } from '../policy/json.ts'
-import { countUse, withinArtifacts } from './budgets.ts'
+import { countUse, wallTimeRefusal, withinArtifacts } from './budgets.ts'
 import { commit, type RunContext, report } from './context.ts'
 import { decidedBy } from './decided-by.ts'
 import { errorOf, finishDraft, requestDraft, startDraft } from './drafts.ts'
@@ -9,6 +9,7 @@ import type { Draft } from './journal.ts'
 import { moveTask } from './moves.ts'
 import { type AskedEffect, propose, type Settled } from './proposal.ts'
 import { type Slot, type SlotEnd, waitFor } from './slot.ts'
+import { underWallTime } from './wall-time.ts'
 
 /** The one commit before executors start: what is carried, then each request with its decision and its start. */
 export async function openOutside(context: RunContext, slots: readonly Slot[]): Promise<void> {
@@ -61,9 +62,13 @@ async function runSlot(context: RunContext, first: Slot, alone: boolean): Promis
       finish,
       await moveTask(context, slot.id, { to: 'pending', attempt: asked.attempt + 1, error }),
     ])
-    await sleep(backoffMs, undefined, { signal: context.stop }).catch(() => {})
+    await sleep(backoffMs, undefined, { signal: AbortSignal.any([context.stop, context.timeUp.signal]) }).catch(
+      () => {},
+    )
     if (context.stop.aborted)
       return { kind: 'proposal', proposal: cancelledProposal(slot.condition, 'the run was cancelled before the retry') }
+    const refusal = wallTimeRefusal(context)
+    if (refusal !== null) return { kind: 'proposal', proposal: { ...refusal, condition: slot.condition } }
     const proposal = await propose(context, slot.id, { memory: context.state.memory, tasks: context.state.outputs })
     if (proposal.kind !== 'ready') return { kind: 'proposal', proposal }
     slot = { id: slot.id, ...proposal }
@@ -80,7 +85,8 @@ async function record(context: RunContext, drafts: readonly Draft[]): Promise<vo
 async function runEffect(context: RunContext, { id, asked, prepared }: Slot): Promise<EffectResult> {
   if (!context.stop.aborted) await context.journal.assertMayStart()
   if (context.stop.aborted) return { kind: 'cancelled', message: 'the run was cancelled before it started' }
-  const result = withinArtifacts(context, await waitFor(prepared, context.stop))
+  const seen = await waitFor(prepared, AbortSignal.any([context.stop, context.timeUp.signal]))
+  const result = withinArtifacts(context, underWallTime(context, seen))
   context.unrecorded.set(asked.effect, {
     task: id,
     to: result.kind,

@@ -1,9 +1,10 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { JsonObject } from '../../policy/json.ts'
+import type { RunOutcome } from '../../runner/index.ts'
 import {
   createScene,
   freshWorkspace,
+  getFile,
   planOf,
   putFile,
   resume,
@@ -26,11 +27,10 @@ const gate = { id: 'gate', uses: 'action:write', with: { path: 'out/gate', conte
 const safe = { policy: { ...policy, approval: 'mutations' } }
 
 /** Runs to the pause before `gate`, approves, and goes on in a fresh workspace. */
-async function overPause(spec: JsonObject, between: () => Promise<void> = async () => {}) {
+async function overPause(spec: JsonObject) {
   freshWorkspace(scene)
   const paused = await start(scene, planOf(spec))
   expect(paused.state, paused.messages.join('\n')).toBe('paused')
-  await between()
   vote(scene, paused, 'approve')
   freshWorkspace(scene)
   return resume(scene, paused.run)
@@ -141,6 +141,24 @@ describe('maxProcessOutputBytes', () => {
 })
 
 describe('maxArtifactBytes', () => {
+  it('is what writes leave, over a pause: the one beyond it is not written', async () => {
+    const file = (id: string, bytes: number, needs: string[]) => ({
+      ...{ id, needs, uses: 'action:write' },
+      with: { path: `out/${id}`, content: 'x'.repeat(bytes) },
+    })
+    const spec = (limit: number): JsonObject => ({
+      ...safe,
+      runtime: { budgets: { maxArtifactBytes: limit } },
+      actions: { write },
+      tasks: [file('one', 600, []), file('two', 600, ['one'])],
+    })
+    expect(await overPause(spec(1_200))).toMatchObject({ state: 'succeeded' })
+    const over = await overPause(spec(1_199))
+    expect(over).toMatchObject({ state: 'failed', exitCode: 4 })
+    expect(recordOf(scene, over)['two']?.error?.code).toBe('artifact_limit')
+    expect([getFile(scene, 'out/one')?.length, getFile(scene, 'out/two')]).toEqual([600, null])
+  })
+
   it('is what a batch leaves together, too', async () => {
     const leave = (name: string) =>
       sh(`mkdir -p out; head -c 600 /dev/zero > out/${name}`, { artifacts: [`out/${name}`] })
@@ -167,27 +185,80 @@ describe('maxArtifactBytes', () => {
 })
 
 describe('maxWallTimeSeconds', () => {
-  it('adds up over pauses what jobs worked, without what people took to decide', async () => {
-    const slow = sh('sleep 0.6')
-    const over = await overPause(
-      {
-        policy: { ...policy, approval: 'mutations' },
-        runtime: { budgets: { maxWallTimeSeconds: 1 } },
-        memory: { working: {} },
-        actions: { write, slow, assign: { kind: 'builtin.assign' } },
-        tasks: [
-          { id: 'gate', uses: 'action:slow' },
-          { id: 'two', uses: 'action:slow', needs: ['gate'] },
-          { id: 'three', uses: 'action:assign', needs: ['two'] },
-        ],
-      },
-      () => sleep(1_200),
+  const timed = (maxWallTimeSeconds: number, tasks: JsonObject[], actions: JsonObject): JsonObject => ({
+    policy,
+    runtime: { budgets: { maxWallTimeSeconds } },
+    actions: { write, assign: { kind: 'builtin.assign' }, ...actions },
+    tasks,
+  })
+
+  it('ends a process that runs on: what it had done is not known, nothing follows', async () => {
+    const outcome = await start(
+      scene,
+      planOf({
+        ...timed(
+          1,
+          [
+            { id: 'long', uses: 'action:long' },
+            { id: 'next', uses: 'action:assign', needs: ['long'] },
+          ],
+          {
+            long: sh('touch begun; sleep 300; touch ended'),
+          },
+        ),
+        policy: free,
+      }),
     )
-    expect(over).toMatchObject({ state: 'failed' })
-    expect(over.messages.join()).toContain('maxWallTimeSeconds (1)')
-    expect(statesOf(scene, over)).toEqual({ gate: 'succeeded', two: 'succeeded', three: 'failed' })
-    const { activeMilliseconds = 0 } = scene.ledger.store.snapshot(over.run) ?? {}
-    expect(activeMilliseconds).toBeGreaterThan(1_200)
-    expect(activeMilliseconds).toBeLessThan(2_400)
+    expect(outcome).toMatchObject({ state: 'uncertain', exitCode: 4 })
+    const { long } = recordOf(scene, outcome)
+    expect(long).toMatchObject({ state: 'uncertain', error: { code: 'budget_exceeded' } })
+    expect(long?.error?.message).toContain('maxWallTimeSeconds (1)')
+    expect(statesOf(scene, outcome)['next']).not.toBe('succeeded')
+    expect([getFile(scene, 'begun'), getFile(scene, 'ended')]).toEqual(['', null])
+  })
+
+  it('ends the wait before another attempt, which then does not begin', async () => {
+    const outcome = await start(
+      scene,
+      planOf({
+        ...timed(1, [{ id: 'again', uses: 'action:bad', retry: { maxAttempts: 2, backoffMs: 60_000 } }], {
+          bad: sh('echo x >> begun; exit 1'),
+        }),
+        policy: free,
+      }),
+    )
+    expect(outcome).toMatchObject({ state: 'failed', exitCode: 4 })
+    expect(recordOf(scene, outcome)['again']?.error?.code).toBe('budget_exceeded')
+    expect(getFile(scene, 'begun')).toBe('x\n')
+  })
+
+  it('counts what an attempt before a pause worked, without what people took to decide', async () => {
+    const paused = await start(
+      scene,
+      planOf(
+        timed(
+          2,
+          [
+            { id: 'first', uses: 'action:first' },
+            { ...gate, needs: ['first'] },
+            { id: 'long', uses: 'action:long', needs: ['gate'] },
+          ],
+          { first: { ...sh('sleep 1') }, long: sh('sleep 300') },
+        ),
+      ),
+    )
+    const decide = async (outcome: RunOutcome): Promise<RunOutcome> => {
+      vote(scene, outcome, 'approve')
+      return resume(scene, outcome.run)
+    }
+    const began = performance.now()
+    let outcome = paused
+    while (outcome.state === 'paused') outcome = await decide(outcome)
+    expect(outcome.state).toBe('uncertain')
+    expect(recordOf(scene, outcome)['long']?.error?.code).toBe('budget_exceeded')
+    // It had one second less than the budget: the first process had worked that off before people were asked.
+    const { activeMilliseconds = 0 } = scene.ledger.store.snapshot(outcome.run) ?? {}
+    expect(activeMilliseconds).toBeGreaterThanOrEqual(1_900)
+    expect(performance.now() - began).toBeLessThan(60_000)
   })
 })
