@@ -1,0 +1,43 @@
+import { mkdirSync, writeFileSync } from 'node:fs'
+import path from 'node:path'
+import { plainEnvironment } from './docker.ts'
+import { type Server, serve, whenItAnswers } from './processes.ts'
+
+/**
+ * Podman with its storage and state below one directory, and its API on a socket there. crun refuses hybrid cgroups, hence
+ * runc; without systemd there is cgroupfs only; the compiled-in nofile and nproc are above what such hosts allow.
+ */
+export async function startPodman(
+  directory: string,
+): Promise<{ server: Server; socket: string; dataRoot: string; env: { [name: string]: string } }> {
+  const at = (name: string) => path.join(directory, 'podman', name)
+  for (const name of ['', 'data', 'run', 'tmp', 'images']) mkdirSync(at(name), { mode: 0o711 })
+  writeFileSync(at('containers.conf'), containersConf(at))
+  writeFileSync(
+    at('storage.conf'),
+    `[storage]\ndriver = "overlay"\ngraphroot = "${at('data')}"\nrunroot = "${at('run')}"\n`,
+  )
+  const env = {
+    ...plainEnvironment(directory),
+    CONTAINERS_CONF: at('containers.conf'),
+    CONTAINERS_STORAGE_CONF: at('storage.conf'),
+  }
+  const socket = at('s')
+  const args = ['system', 'service', '--time=0', `unix://${socket}`]
+  const server = serve('podman system service', '/usr/bin/podman', args, env, at('log'))
+  await whenItAnswers(server, { socketPath: socket }, '/_ping')
+  return { server, socket, dataRoot: at('data'), env }
+}
+
+function containersConf(at: (name: string) => string): string {
+  return `[containers]
+default_ulimits = ["nofile=1024:1024", "nproc=1024:1024"]
+[engine]
+runtime = "runc"
+cgroup_manager = "cgroupfs"
+events_logger = "none"
+lock_type = "file"
+tmp_dir = "${at('tmp')}"
+image_copy_tmp_dir = "${at('images')}"
+`
+}
