@@ -2,6 +2,7 @@ import { constants } from 'node:os'
 import { describeError } from '../../policy/redact.ts'
 import { loadKoffi } from './koffi.ts'
 import { type Native, NativeError, type NativeLayer } from './native.ts'
+import { bindSpawn } from './posix-spawn.ts'
 
 const { EPERM, ESRCH } = constants.errno
 
@@ -24,9 +25,10 @@ export function loadNative(): NativeLayer {
     const libc = koffi.load('libc.so.6')
     const prctl: (...args: number[]) => number = libc.func('int prctl(int, ulong, ulong, ulong, ulong)')
     const syscall: (...args: number[]) => number = libc.func('long syscall(long, long, long, long, long)')
-    const waitpid: (pid: number, status: null, options: number) => number = libc.func('int waitpid(int, int *, int)')
+    const waitpid: Calls['waitpid'] = libc.func('int waitpid(int, _Out_ int *, int)')
     const pipe2: (ends: Int32Array, flags: number) => number = libc.func('int pipe2(_Out_ int *, int)')
-    return { native: nativeOf({ prctl, syscall, waitpid, pipe2, errno: () => koffi.errno() }) }
+    const errno = () => koffi.errno()
+    return { native: nativeOf({ prctl, syscall, waitpid, pipe2, errno, spawn: bindSpawn(libc, errno) }) }
   } catch (error) {
     return { absent: `the native layer finds no C library that it knows: ${describeError(error)}` }
   }
@@ -35,12 +37,13 @@ export function loadNative(): NativeLayer {
 interface Calls {
   prctl(...args: number[]): number
   syscall(...args: number[]): number
-  waitpid(pid: number, status: null, options: number): number
+  waitpid(pid: number, status: Int32Array | null, options: number): number
   pipe2(ends: Int32Array, flags: number): number
   errno(): number
+  spawn: Native['spawn']
 }
 
-function nativeOf({ prctl, syscall, waitpid, pipe2, errno }: Calls): Native {
+function nativeOf({ prctl, syscall, waitpid, pipe2, errno, spawn }: Calls): Native {
   const must = (call: string, result: number) => {
     if (result < 0) throw new NativeError(call, errno())
   }
@@ -50,6 +53,15 @@ function nativeOf({ prctl, syscall, waitpid, pipe2, errno }: Calls): Native {
     closeOnExec: first =>
       must('close_range', syscall(calls.close_range, first, lastDescriptor, CLOSE_RANGE_CLOEXEC, 0)),
     reap: pid => waitpid(pid, null, WNOHANG) === pid,
+    spawn,
+    wait(pid) {
+      const told = new Int32Array(1)
+      if (waitpid(pid, told, WNOHANG) !== pid) return null
+      const [status = 0] = told
+      // wait(2): the signal is in the low seven bits, else the code is in the byte above.
+      const signal = status & 0x7f
+      return signal === 0 ? { code: (status >> 8) & 0xff } : { signal }
+    },
     openPid(pid) {
       const fd = syscall(calls.pidfd_open, pid, 0, 0, 0)
       if (fd >= 0) return { fd }

@@ -1,4 +1,3 @@
-import type { EventEmitter } from 'node:events'
 import type { Readable } from 'node:stream'
 import type { Captured, Containment, ProcessEnd } from '../executor.ts'
 import type { Directory } from '../facts/directory.ts'
@@ -6,7 +5,7 @@ import type { Executable } from '../facts/executable.ts'
 import { armProcesses } from './arm.ts'
 import { Capture, type OutputLimits, type StreamName } from './capture.ts'
 import type { ArmedHost, Held } from './containment/armed-host.ts'
-import { openOutputPipes } from './output-pipes.ts'
+import type { MainProcess } from './main-process.ts'
 import { spawnProcess } from './spawn.ts'
 
 export interface HostProcess {
@@ -80,32 +79,18 @@ async function startRun(request: HostProcess): Promise<Run | Result> {
 }
 
 function startIn(armed: ArmedHost, request: HostProcess): Run {
-  const pipes = openOutputPipes()
-  try {
-    const held = armed.start(request.effect ?? '', marker => spawnProcess(request, marker, pipes?.given ?? null))
-    return new Run(request, held, pipes ?? held.child)
-  } catch (error) {
-    pipes?.stdout.destroy()
-    pipes?.stderr.destroy()
-    throw error
-  } finally {
-    pipes?.closeGiven()
-  }
+  return new Run(
+    request,
+    armed.start(request.effect ?? '', marker => spawnProcess(request, armed.native, marker)),
+  )
 }
 
 type Result = Awaited<RunningProcess['wait']>
-
-/** Where its output is read. */
-interface Output {
-  stdout: Readable | null
-  stderr: Readable | null
-}
 
 /** One process from its start to its result. */
 class Run {
   readonly #request: HostProcess
   readonly #held: Held
-  readonly #output: Output
   readonly #capture: Capture
   readonly #timers = new Set<NodeJS.Timeout>()
   readonly #done = Promise.withResolvers<Result>()
@@ -121,22 +106,21 @@ class Run {
   /** Looks in a row that found the main process gone though nobody told its exit code. */
   #missed = 0
 
-  constructor(request: HostProcess, held: Held, output: Output) {
+  constructor(request: HostProcess, held: Held) {
     this.#request = request
     this.#held = held
-    this.#output = output
     this.#capture = new Capture(request.limits)
     const { child } = held
     // A child that does not read all of it, or is gone, ends as it ends: that is its result.
     child.stdin?.on('error', () => {})
     child.stdin?.end(request.stdin ?? undefined)
-    this.#listen('stdout', output.stdout)
-    this.#listen('stderr', output.stderr)
+    this.#listen('stdout', child.stdout)
+    this.#listen('stderr', child.stderr)
     child.on('error', error => {
       if (child.pid === undefined) void this.#finish(spawnFailed(error))
     })
     child.on('exit', (code, signal) => this.#exited(code, signal))
-    const streams = [output.stdout, output.stderr].flatMap(stream => (stream === null ? [] : closing(stream)))
+    const streams = [child.stdout, child.stderr].flatMap(stream => (stream === null ? [] : closing(stream)))
     void Promise.all([closing(child), ...streams]).then(() => {
       this.#closed.resolve()
       if (this.#hasExited) this.#whenAsked()
@@ -180,7 +164,7 @@ class Run {
     this.#later(graceMilliseconds, () => void this.#finish(cause))
   }
 
-  #exited(code: number | null, signal: NodeJS.Signals | null): void {
+  #exited(code: number | null, signal: string | null): void {
     if (code !== null) this.#exit = { kind: 'exited', code }
     // Windows has none: what Node calls one there is an end whose code nobody saw.
     else if (signal !== null && process.platform !== 'win32') this.#exit = { kind: 'signalled', signal }
@@ -214,10 +198,10 @@ class Run {
     const drained = setTimeout(() => this.#closed.resolve(), drainMilliseconds)
     await this.#closed.promise
     clearTimeout(drained)
-    const { stdout, stderr } = this.#output
-    for (const pipe of [this.#held.child.stdin, stdout, stderr]) pipe?.destroy()
+    const { child } = this.#held
+    for (const pipe of [child.stdin, child.stdout, child.stderr]) pipe?.destroy()
     // One that could not be ended must not keep agentctl from ending.
-    this.#held.child.unref()
+    child.unref()
     const captured = { stdout: this.#capture.bytes('stdout'), stderr: this.#capture.bytes('stderr') }
     this.#done.resolve({ end: this.#cause ?? end, captured, containment })
   }
@@ -227,7 +211,7 @@ class Run {
   }
 }
 
-function closing(of: EventEmitter): Promise<void> {
+function closing(of: Pick<MainProcess, 'once'>): Promise<void> {
   return new Promise(resolve => {
     of.once('close', () => resolve())
   })

@@ -18,17 +18,16 @@ afterEach(() => {
 
 const start = (script: string) => {
   const host = otherHost()
-  const held = host.start('one', () =>
-    spawn('/bin/sh', ['-c', script], { env: { TAG: room.tag }, detached: true, stdio: 'ignore' }),
-  )
-  return { host, held }
+  const child = spawn('/bin/sh', ['-c', script], { env: { TAG: room.tag }, detached: true, stdio: 'ignore' })
+  const held = host.start('one', () => child)
+  return { host, held, child }
 }
 
 test('the group, and who left it but still descends, are ended; every guarantee is reported as absent', async () => {
   const file = room.file('there')
-  const { host, held } = start(`setsid sh -c ': > ${file}; sleep 60' & sleep 60 & wait`)
+  const { host, held, child } = start(`setsid sh -c ': > ${file}; sleep 60' & sleep 60 & wait`)
   await until('all are there', () => existsSync(file))
-  const exit = once(held.child, 'exit')
+  const exit = once(child, 'exit')
   const { containment, absent } = await held.end(5_000)
   await exit
   expect(containment).toBe('best-effort')
@@ -46,12 +45,12 @@ test('the group, and who left it but still descends, are ended; every guarantee 
 test('asked to end, the group ends; what agentctl leaves at its own end goes too', async () => {
   const first = start('sleep 60 & wait')
   first.held.terminate()
-  await once(first.held.child, 'exit')
+  await once(first.child, 'exit')
   await until('the rest of the group', () => tagged(room.tag).length === 0, 5)
   first.host.close()
   const second = start('trap "" TERM; sleep 60 & wait')
-  await once(second.held.child, 'spawn')
+  await once(second.child, 'spawn')
   second.host.close()
-  await once(second.held.child, 'exit')
+  await once(second.child, 'exit')
   await until('nobody', () => tagged(room.tag).length === 0, 5)
 })

@@ -1,10 +1,12 @@
-import type { ChildProcess } from 'node:child_process'
 import { describeError } from '../../../policy/redact.ts'
 import type { Containment } from '../../executor.ts'
-import type { NativeLayer } from '../../native/native.ts'
+import type { Native, NativeLayer } from '../../native/native.ts'
+import type { MainProcess } from '../main-process.ts'
 
 /** agentctl made ready to start processes of effects: what it holds them with, and what of it could not be had. */
 export interface ArmedHost {
+  /** null where there is none: Node starts the processes then. */
+  readonly native: Native | null
   readonly absent: Containment['absent']
   /** Something to wait for before the next start; null = nothing. After it, ask again. */
   ready(): Promise<void> | null
@@ -12,14 +14,14 @@ export interface ArmedHost {
    * Starts one process of an effect: `spawn` gets the descriptor to hand on as 3, null where there is none, and must be
    * synchronous. What it throws is passed on. Throws StartRefused.
    */
-  start(effect: string, spawn: (marker: number | null) => ChildProcess): Held
+  start(effect: string, spawn: (marker: number | null) => MainProcess): Held
   /** Ends at once what still runs, and takes back what agentctl made on the host. */
   close(): void
 }
 
 /** The processes of one effect, held together while they run and ended together (03, Containment). */
 export interface Held {
-  readonly child: ChildProcess
+  readonly child: MainProcess
   /** Asks everyone to end: the group, and who has left it. */
   terminate(): void
   /** Whether nothing is left that could be asked. */

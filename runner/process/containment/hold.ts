@@ -1,7 +1,7 @@
-import type { ChildProcess } from 'node:child_process'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Containment } from '../../executor.ts'
 import type { Native } from '../../native/native.ts'
+import type { MainProcess } from '../main-process.ts'
 import type { Held } from './armed-host.ts'
 import type { Berth, Berths } from './berths.ts'
 import { killCgroup, membersOf } from './cgroup.ts'
@@ -28,7 +28,7 @@ export interface HoldPorts {
 /** The processes of one effect on Linux, held by their cgroup or found by descent, session and marker. */
 export class Hold implements Held {
   readonly #ports: HoldPorts
-  readonly child: ChildProcess
+  readonly child: MainProcess
   readonly marker: Marker | null
   /** Its own cgroup; null where there is none. */
   readonly berth: Berth | null
@@ -37,7 +37,7 @@ export class Hold implements Held {
   /** Nothing lives in its cgroup any more. */
   #isBerthEmpty = false
 
-  constructor(ports: HoldPorts, child: ChildProcess, marker: Marker | null, berth: Berth | null) {
+  constructor(ports: HoldPorts, child: MainProcess, marker: Marker | null, berth: Berth | null) {
     this.#ports = ports
     this.child = child
     this.marker = marker

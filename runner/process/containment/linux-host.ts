@@ -1,15 +1,15 @@
-import type { ChildProcess } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
 import { describeError } from '../../../policy/redact.ts'
 import type { Containment, Guarantee } from '../../executor.ts'
 import { loadNative } from '../../native/linux.ts'
 import type { Native } from '../../native/native.ts'
+import type { MainProcess } from '../main-process.ts'
 import { type ArmedHost, type ArmOptions, refusing, StartRefused } from './armed-host.ts'
 import { Berths } from './berths.ts'
 import { type CgroupHome, openCgroupHome, planCgroupHome, removeHome } from './cgroup.ts'
 import { inheritableDescriptors } from './descriptors.ts'
 import { Hold } from './hold.ts'
-import { killGroupOfDead, sweepOrphans, watchChildren } from './own-children.ts'
+import { addStarted, killGroupOfDead, sweepOrphans, watchChildren } from './own-children.ts'
 import { cgroupOf, heldFile, ownIdentity, type Seen } from './proc.ts'
 import {
   closeEntry,
@@ -31,7 +31,7 @@ const lastWait = 200
 /** Linux: non-dumpable, adopting orphans, each effect in a cgroup or found by descent and marker. */
 export class LinuxHost implements ArmedHost {
   readonly absent: Containment['absent'] = []
-  readonly #native: Native | null = null
+  readonly native: Native | null = null
   readonly #nativeAbsent: string = ''
   readonly #home: CgroupHome | null = null
   readonly #berths: Berths | null = null
@@ -44,7 +44,7 @@ export class LinuxHost implements ArmedHost {
 
   constructor(options: ArmOptions = {}) {
     const layer = options.native ?? loadNative()
-    if ('native' in layer) this.#native = layer.native
+    if ('native' in layer) this.native = layer.native
     else this.#nativeAbsent = layer.absent
     this.#arm('non_dumpable', native => native.forbidDump())
     this.#arm('subreaper', native => native.adoptOrphans())
@@ -85,7 +85,7 @@ export class LinuxHost implements ArmedHost {
     return this.#berths === null || this.#berths.isReady ? null : this.#berths.moved
   }
 
-  start(effect: string, spawn: (marker: number | null) => ChildProcess): Hold {
+  start(effect: string, spawn: (marker: number | null) => MainProcess): Hold {
     this.#closeDescriptors()
     const { berth, marker } = refusing(() => {
       const berth = this.#berths?.take() ?? null
@@ -93,7 +93,9 @@ export class LinuxHost implements ArmedHost {
       return { berth, marker: openMarker(this.#entry, berth?.number ?? this.#number, effect) }
     })
     try {
-      const hold = new Hold(this.#ports, spawn(marker?.fd ?? null), marker, berth)
+      const child = spawn(marker?.fd ?? null)
+      addStarted(child)
+      const hold = new Hold(this.#ports, child, marker, berth)
       this.#holds.add(hold)
       this.#reaper ??= setInterval(() => this.#reapDead(), reapEvery).unref()
       this.#berths?.advance()
@@ -126,7 +128,7 @@ export class LinuxHost implements ArmedHost {
 
   get #ports() {
     return {
-      native: this.#native,
+      native: this.native,
       absent: this.absent,
       berths: this.#berths,
       ownStart: this.#ownStart,
@@ -146,7 +148,7 @@ export class LinuxHost implements ArmedHost {
 
   /** An orphan that nobody can be found for waits until no effect runs any more: until then it may be another's. */
   #orphansOf(hold: Hold): Seen[] {
-    const native = this.#native
+    const native = this.native
     if (native === null) return []
     const isLast = ![...this.#holds].some(other => other.running && other !== hold)
     const isOf = (seen: Seen) => {
@@ -177,14 +179,14 @@ export class LinuxHost implements ArmedHost {
   }
 
   #reapDead(): void {
-    const native = this.#native
+    const native = this.native
     if (native !== null) sweepOrphans(pid => native.reap(pid))
   }
 
   #closeDescriptors(): void {
-    if (this.#native !== null) {
+    if (this.native !== null) {
       try {
-        this.#native.closeOnExec(3)
+        this.native.closeOnExec(3)
         return
       } catch {
         // No close_range before Linux 5.11.
@@ -200,8 +202,8 @@ export class LinuxHost implements ArmedHost {
 
   #arm(guarantee: Guarantee, act: (native: Native) => void): void {
     try {
-      if (this.#native === null) this.#miss(guarantee, this.#nativeAbsent)
-      else act(this.#native)
+      if (this.native === null) this.#miss(guarantee, this.#nativeAbsent)
+      else act(this.native)
     } catch (error) {
       this.#miss(guarantee, describeError(error))
     }

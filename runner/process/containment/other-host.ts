@@ -1,6 +1,7 @@
-import { type ChildProcess, execFile } from 'node:child_process'
+import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
 import type { Containment, Guarantee } from '../../executor.ts'
+import type { MainProcess } from '../main-process.ts'
 import type { ArmedHost, Held } from './armed-host.ts'
 
 const guarantees: Guarantee[] = ['non_dumpable', 'subreaper', 'closed_descriptors', 'cgroup', 'findable_after_crash']
@@ -15,6 +16,7 @@ export function otherHost(): ArmedHost {
   }
   process.once('exit', close)
   return {
+    native: null,
     absent,
     ready: () => null,
     start(_, spawn) {
@@ -45,7 +47,7 @@ interface Tree {
 }
 
 /** The group by its number, then who left it but still descends from the main process, as `ps` tells. */
-function posixTree(child: ChildProcess): Tree {
+function posixTree(child: MainProcess): Tree {
   const { pid } = child
   const toGroup = (signal: NodeJS.Signals | 0): boolean => {
     try {
@@ -81,7 +83,7 @@ async function descendantsByPs(root: number): Promise<number[]> {
 }
 
 /** `taskkill /T /F`: Windows knows no polite way for a process without a window. */
-function windowsTree(child: ChildProcess): Tree {
+function windowsTree(child: MainProcess): Tree {
   const kill = () =>
     promisify(execFile)('taskkill', ['/pid', String(child.pid), '/T', '/F'], {
       windowsHide: true,

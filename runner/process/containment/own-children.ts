@@ -1,9 +1,11 @@
-import type { ChildProcess } from 'node:child_process'
 import { subscribe } from 'node:diagnostics_channel'
+import type { MainProcess } from '../main-process.ts'
 import { ownChildren, type Seen, seeProcess } from './proc.ts'
 
-/** What this process started through Node and has not been waited for yet: Node's own to wait for. */
-const started = new Set<ChildProcess>()
+/** What this process started, itself or through Node, and has not waited for yet. */
+const started = new Set<Started>()
+
+type Started = Pick<MainProcess, 'pid' | 'exitCode' | 'signalCode'>
 /** Children that were there before the first look: nothing of an effect. Start time by pid. */
 let before: Map<number, number> | null = null
 
@@ -20,8 +22,13 @@ export function watchChildren(): void {
   })
 }
 
-function isStarted(message: unknown): message is { process: ChildProcess } {
+function isStarted(message: unknown): message is { process: Started } {
   return typeof message === 'object' && message !== null && 'process' in message
+}
+
+/** Tells of a child that was started by other means than Node's. */
+export function addStarted(child: Started): void {
+  started.add(child)
 }
 
 /**
