@@ -71,7 +71,7 @@ describe.runIf(isHere)('a program started by the native layer', () => {
           descriptors: [6, 1, 2, 4],
         },
       }
-      const child = start(order, [open(isScript ? script : '/bin/sh'), open(marker), opened, open(input)])
+      const child = start(order, [open(isScript ? script : '/bin/sh'), open(marker), looked, open(input)])
       const [output, errors] = await Promise.all([textOf(child.stdout), textOf(child.stderr)])
       expect(errors).toBe('')
       const name = isScript ? '/proc/self/fd/4' : 'name'
