@@ -115,6 +115,7 @@ async function resume(session: Session, ledger: RemoteLedger): Promise<Outcome> 
     commit,
     workflowDigest: loaded.digest,
     parent: answer.parent,
+    ...(floor?.expiresAfter !== undefined && { expiresWithinSeconds: floor.expiresAfter }),
   })
   return outcomeOf(answer, ended, answer.recorded?.planDigest ?? null)
 }

@@ -1,9 +1,11 @@
-import { matchesGlob } from 'node:path'
+import type { RunSnapshot } from '../ledger/port.ts'
 import type { AttachRequest } from '../ledger/wire.ts'
 import { approvalSettings, type Floor, meetFloors, parseFloor } from '../policy/decision/index.ts'
+import { beneathRepositoryRules } from '../policy/document/index.ts'
 import type { Plan } from '../policy/document/plan.ts'
 import type { Json } from '../policy/json.ts'
 import { hostFloorPath, installedFloor } from '../runner/facts/host-floor.ts'
+import { stricterFloor } from '../runner/stricter-floor.ts'
 import { ActionError, exits } from './failure.ts'
 import { readCheckoutFile } from './files.ts'
 import type { Job } from './job.ts'
@@ -94,23 +96,23 @@ export function tightened(requested: AttachRequest['settings'], floor: Floor | n
 
 /** The floor's rules about which repository and workflow may run what. Throws ActionError, exit 3. */
 export function checkRepository(floor: Floor | null, plan: Plan, job: Job): void {
-  const refused = (code: string, message: string, help: string) =>
-    new ActionError(code, message, { exitCode: exits.denied, help })
-  const name = `${job.owner}/${job.repo}`
-  if (floor?.protectedRepositories?.some(glob => matchesGlob(name.toLowerCase(), glob.toLowerCase()))) {
-    const weaker = plan.processes.find(process => process.isolation !== 'cell')
-    if (weaker !== undefined)
-      throw refused(
-        'protected_repository',
-        `${name} is a protected repository, and action ${weaker.action} runs in a ${weaker.isolation}`,
-        'run it in a production cell; nothing weaker is taken instead',
-      )
-  }
-  const allowed = floor?.allowedWorkflowRefs
-  if (allowed !== undefined && !allowed.some(glob => matchesGlob(job.workflowRef, glob)))
-    throw refused(
-      'workflow_ref_not_allowed',
-      `${job.workflowRef} is not among the floor's allowedWorkflowRefs`,
-      'run the workflow from an allowed ref',
-    )
+  const [violation] = beneathRepositoryRules(plan, floor, placeOf(job))
+  if (violation === undefined) return
+  const code = violation.field === 'protectedRepositories' ? 'protected_repository' : 'workflow_ref_not_allowed'
+  throw new ActionError(code, `${violation.message} (set by ${violation.floor})`, { exitCode: exits.denied })
+}
+
+/** Refuses to go on with a run under a floor that is stricter than what it was made under. Throws ActionError, exit 3. */
+export function refuseStricter(snapshot: RunSnapshot, floor: Floor | null, job: Job): void {
+  const violations = stricterFloor(snapshot, floor, placeOf(job))
+  if (violations.length === 0) return
+  const what = violations.map(({ message }) => message).join('; ')
+  throw new ActionError('floor_violation', `this run cannot resume here: ${what}`, {
+    exitCode: exits.denied,
+    help: 'start a new run under the present floor, or resume under the one that the run was made under',
+  })
+}
+
+function placeOf({ owner, repo, workflowRef }: Job): { repository: string; workflowRef: string } {
+  return { repository: `${owner}/${repo}`, workflowRef }
 }

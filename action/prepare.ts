@@ -1,14 +1,12 @@
 import type { Ledger, RunSnapshot } from '../ledger/port.ts'
-import { digest } from '../policy/canonical.ts'
-import { type Floor, policyValues, underHostFloor } from '../policy/decision/index.ts'
+import type { Floor } from '../policy/decision/index.ts'
 import type { Diagnostic } from '../policy/document/diagnostic.ts'
 import type { Plan } from '../policy/document/plan.ts'
-import type { Json, JsonObject } from '../policy/json.ts'
+import type { JsonObject } from '../policy/json.ts'
 import type { ProgressEvent, RunnerPorts } from '../runner/index.ts'
 import type { ActionContext } from './context.ts'
 import { compilePlan, type LoadedDocument } from './document.ts'
-import { ActionError, exits } from './failure.ts'
-import type { HostFloor } from './floor.ts'
+import { type HostFloor, refuseStricter } from './floor.ts'
 import { secretsOf } from './guard.ts'
 
 /** The plan of a new run, its findings annotated, the secrets that it reads known to the guard. */
@@ -62,7 +60,7 @@ export async function resumable<Port extends Ledger>(
   const plan = snapshot.plan as unknown as Plan
   learnPlan(context, loaded, plan)
   context.progress.asked(snapshot.pauses.flatMap(pause => pause.items))
-  refuseStricter(plan, floor)
+  refuseStricter(snapshot, floor, context.job)
   let first: RunSnapshot | null = snapshot
   return {
     ...ledger,
@@ -72,19 +70,6 @@ export async function resumable<Port extends Ledger>(
       return known ?? ledger.snapshot(of)
     },
   }
-}
-
-function refuseStricter(plan: Plan, floor: Floor | null): void {
-  if (floor === null) return
-  const { policy, violations } = underHostFloor(plan.effectivePolicy, floor)
-  const values = (effective: Plan['effectivePolicy']) => digest(policyValues(effective) as unknown as Json)
-  if (violations.length === 0 && values(policy) === values(plan.effectivePolicy)) return
-  const what =
-    violations.map(violation => violation.message).join('; ') || 'a floor is stricter now than the plan allows for'
-  throw new ActionError('floor_violation', `this run cannot resume here: ${what}`, {
-    exitCode: exits.denied,
-    help: 'start a new run under the present floor, or resume on a runner whose host floor is the one that the plan was made under',
-  })
 }
 
 /** An end as the job may see it. */

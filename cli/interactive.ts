@@ -23,7 +23,7 @@ export async function decideAtTerminal(
   ledger: EmbeddedLedger,
   ports: RunnerPorts,
   outcome: RunOutcome,
-  resumed: Pick<ResumedRun, 'commit' | 'workflowDigest'>,
+  resumed: Pick<ResumedRun, 'commit' | 'workflowDigest' | 'expiresWithinSeconds'>,
 ): Promise<RunOutcome> {
   let current = outcome
   while (current.state === 'paused') {

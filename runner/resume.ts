@@ -38,7 +38,10 @@ export async function resumeRun(ports: RunnerPorts, run: ResumedRun): Promise<Ru
       epoch: run.epoch,
       plan,
       parent: await parentOf(ports, run, snapshot),
-      expiresAfterSeconds: snapshot.record.settings.expiresAfterSeconds,
+      expiresAfterSeconds: Math.min(
+        snapshot.record.settings.expiresAfterSeconds,
+        run.expiresWithinSeconds ?? Infinity,
+      ),
     })
   } catch (error) {
     if (!(error instanceof UnknownFact)) throw error

@@ -97,6 +97,8 @@ export interface ResumedRun {
   workflowDigest: string | null
   /** As in NewRun, where the run has a parent; absent = read from the ledger where that is allowed, else everything that it could have confirmed asks. */
   parent?: NewRun['parent']
+  /** At most so long may a later pause wait: the floor of now, where it has an `expiresAfter`. */
+  expiresWithinSeconds?: number
 }
 
 /** How a run stands when the runner is done with it. */

@@ -8,7 +8,7 @@ import { compensationsOf, planOfRun, readCommit, resumeRun } from '../../runner/
 import type { CommandResult, Context, Handler } from '../command.ts'
 import { CliError, exits } from '../failure.ts'
 import { workspaceOf } from '../files.ts'
-import { readHostFloor } from '../host-floor.ts'
+import { readHostFloor, refuseStricter } from '../host-floor.ts'
 import { decideAtTerminal, requireTerminal } from '../interactive.ts'
 import { localUser, recordOf, refuseForeign, withLedger } from '../ledger.ts'
 import { ledgerCommand, resumeCommand } from '../next-command.ts'
@@ -37,10 +37,11 @@ export const compensate: Handler = async (context, [run = ''], given) => {
     const { store } = ledger
     const record = recordOf(store, run)
     refuseForeign(record, 'what it did is undone in its job, where the document says compensation.onFailure: automatic')
+    const floor = readHostFloor()
+    refuseStricter(snapshotOf(store, run), floor)
     if (!begin(context, store, record, options)) return nothingLeft(context, snapshotOf(store, run))
     const plan = snapshotOf(store, run).plan as unknown as Plan
     const documents = [record.document, ...plan.sourceFiles].map(file => resolvePath(workspace, file))
-    const floor = readHostFloor()
     const host = hostPorts(context, {
       workspace,
       documents,

@@ -6,7 +6,7 @@ import { readCommit, resumeRun } from '../../runner/index.ts'
 import type { Handler } from '../command.ts'
 import { presentDigest } from '../document.ts'
 import { workspaceOf } from '../files.ts'
-import { readHostFloor } from '../host-floor.ts'
+import { readHostFloor, refuseStricter } from '../host-floor.ts'
 import { decideAtTerminal, requireTerminal } from '../interactive.ts'
 import { recordOf, refuseForeign, withLedger } from '../ledger.ts'
 import { outcomeResult } from '../outcome.ts'
@@ -28,12 +28,18 @@ export const resume: Handler = async (context, [run = ''], given) => {
     const workflowDigest = isOpen ? presentDigest(context, record.document) : null
     if (isOpen && workflowDigest === null)
       context.tell([['yellow', 'warning'], `: ${record.document} is not here; the run goes on with its stored plan`])
-    const plan = ledger.store.snapshot(run)?.plan as unknown as Plan
+    const snapshot = ledger.store.snapshot(run)
+    const plan = snapshot?.plan as unknown as Plan
     const documents = [record.document, ...plan.sourceFiles].map(file => resolvePath(workspace, file))
     const floor = readHostFloor()
+    if (isOpen && snapshot !== null) refuseStricter(snapshot, floor)
     const host = hostPorts(context, { workspace, documents, floor, interactive })
     const ports = runnerPorts(context, host, ledger, signal)
-    const resumed = { commit: readCommit(workspace), workflowDigest }
+    const resumed = {
+      commit: readCommit(workspace),
+      workflowDigest,
+      ...(floor?.expiresAfter !== undefined && { expiresWithinSeconds: floor.expiresAfter }),
+    }
     const epoch = await ledger.acquire(run, hostFloorRecord(floor))
     const gone = await resumeRun(ports, { run, epoch, ...resumed })
     const ended = interactive ? await decideAtTerminal(context, ledger, ports, gone, resumed) : gone

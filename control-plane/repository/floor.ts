@@ -1,5 +1,5 @@
 import type { Digest } from '../../policy/canonical.ts'
-import { type Floor, floorDigest, meetAll, parseFloor } from '../../policy/decision/index.ts'
+import { type Floor, floorDigest, matchesGlob, meetAll, parseFloor } from '../../policy/decision/index.ts'
 import type { FloorFile, GitHubRepository } from '../github/index.ts'
 import { problem } from '../problem.ts'
 import { githubProblem } from './refusals.ts'
@@ -37,20 +37,4 @@ function parse(file: FloorFile | null, source: 'organisation' | 'repository'): F
 export function allowsWorkflow(floor: Floor | null, workflowRef: string): boolean {
   const allowed = floor?.allowedWorkflowRefs
   return allowed === undefined || allowed.some(pattern => matchesGlob(pattern, workflowRef))
-}
-
-/** `*` stands for any run of characters; everything else for itself. Linear: no part of a pattern reaches a regex. */
-function matchesGlob(pattern: string, text: string): boolean {
-  const [head = '', ...parts] = pattern.split('*')
-  const tail = parts.pop()
-  if (tail === undefined) return pattern === text
-  if (!text.startsWith(head) || !text.endsWith(tail) || text.length < head.length + tail.length) return false
-  let at = head.length
-  const end = text.length - tail.length
-  for (const part of parts) {
-    const found = text.indexOf(part, at)
-    if (found < 0 || found + part.length > end) return false
-    at = found + part.length
-  }
-  return true
 }

@@ -2,9 +2,10 @@ import { z } from 'zod'
 import { type Digest, digest } from '../canonical.ts'
 import { isolations } from '../effect.ts'
 import type { Json } from '../json.ts'
+import { repositoryGlobFault } from './globs.ts'
 import { limitNames } from './limit-names.ts'
 import { approvalModes, nonInteractiveModes } from './policy.ts'
-import { networkSchema, policySchema, secretReferenceSchema } from './schema.ts'
+import { checked, networkSchema, policySchema, secretReferenceSchema } from './schema.ts'
 
 /** GitHub's repository permissions, weakest first. */
 export const permissions = ['read', 'triage', 'write', 'maintain', 'admin'] as const
@@ -92,7 +93,7 @@ export const floorSchema = z.lazy(() =>
     /** Extra directories on which bare command names resolve. */
     searchPath: z.array(z.string().startsWith('/', 'a search directory is an absolute path')).optional(),
     /** Globs over `owner/name`; there only production cells run. */
-    protectedRepositories: z.array(z.string().min(1)).optional(),
+    protectedRepositories: z.array(checked(repositoryGlobFault)).optional(),
     approvers: z
       .strictObject({
         users: z.array(writtenUserSchema).optional(),

@@ -42,6 +42,7 @@ export {
   parseDuration,
   permissions,
 } from './floor.ts'
+export { matchesGlob } from './globs.ts'
 export {
   compileHostRules,
   type HostRules,

@@ -4,7 +4,7 @@ import { rootFault } from './paths.ts'
 import { approvalModes, nonInteractiveModes, type Policy } from './policy.ts'
 
 /** A string that a rule accepts; `fault` tells what is wrong and what to write instead. */
-function checked(fault: (text: string) => string | null) {
+export function checked(fault: (text: string) => string | null) {
   return z.string().check(context => {
     const message = fault(context.value)
     if (message !== null) context.issues.push({ code: 'custom', message, input: context.value })

@@ -12,6 +12,7 @@ export { mergeDiagnostics, type ParseOptions, type ParseResult, parseDocument } 
 export type * from './plan.ts'
 export { floorJsonSchema, packJsonSchema, workflowJsonSchema } from './schema/json-schema.ts'
 export { type DocumentSecret, documentSecrets, type SecretUse } from './secret-references.ts'
+export { beneathRepositoryRules, beyondFloor } from './stricter-floor.ts'
 export { type ConditionResult, evaluateCondition } from './template/condition.ts'
 export { type RunState, type ScopeResult, scopeOfOutputs, scopeOfTask } from './template/plan-scope.ts'
 export { type Resolved, resolveValue } from './template/resolve.ts'

@@ -51,7 +51,7 @@ const written = fc.record(
     limits: fc.dictionary(fc.constantFrom('timeoutSeconds', 'maxTasks'), fc.integer({ min: 0, max: 9 })),
     images: some(names),
     searchPath: some(['/opt/a', '/opt/b']),
-    protectedRepositories: some(names),
+    protectedRepositories: some(['acme/a', 'acme/*', '*']),
     approvers: fc.record(
       {
         users,

@@ -1,4 +1,5 @@
 import type { Policy } from '../../decision/policy.ts'
+import type { PlanTask } from '../plan.ts'
 import { dependentsOf } from './graph.ts'
 import type { Planned } from './planned.ts'
 import { approvalPossible } from './requirements.ts'
@@ -12,29 +13,41 @@ const stepLimit = 20_000_000
  * resumed job has a new checkout, so what the process left in the workspace is gone by then.
  */
 export function checkCapture(work: Work, planned: Planned, policy: Policy): void {
-  if (policy.nonInteractive !== 'pause' || policy.approval === 'never') return
   const { tasks, from } = planned
-  const gates = tasks.map(task => task.control === undefined && approvalPossible(policy.approval, task.action))
-  if (!gates.includes(true)) return
-
-  const { needs } = planned.graph()
-  const dependents = dependentsOf(needs)
-  const walk = { seen: new Int32Array(needs.length), stamp: 0, steps: 0 }
   const told = new Set<unknown>()
-  for (const [index, task] of tasks.entries()) {
-    const compiled = from[index]?.compiled
-    if (task.action.process === null || task.action.process.artifacts.length > 0) continue
-    if (compiled === undefined || told.has(compiled)) continue
-    const dependent = firstBehindPause(index, needs, dependents, gates, walk)
-    if (dependent === null) continue
+  const isTold = (index: number) => told.has(from[index]?.compiled)
+  for (const { task, dependent } of uncapturedOf(tasks, () => planned.graph().needs, policy, isTold)) {
+    const compiled = from[task]?.compiled
+    if (compiled === undefined) continue
     told.add(compiled)
     const strict = work.floor?.workspaceNotCaptured === 'error'
     work.reporter.report(compiled.path, {
       code: 'workspace_not_captured',
       severity: strict ? 'error' : 'warning',
-      message: `what \`${task.id}\` leaves in the workspace is lost at a pause before \`${tasks[dependent]?.id}\`, which depends on it`,
-      help: `list the files to keep in spec.actions.${task.action.name}.artifacts`,
+      message: `what \`${tasks[task]?.id}\` leaves in the workspace is lost at a pause before \`${tasks[dependent]?.id}\`, which depends on it`,
+      help: `list the files to keep in spec.actions.${tasks[task]?.action.name}.artifacts`,
     })
+  }
+}
+
+/** Each such task with the first that depends on it, by their places in the list; `skip` leaves some out unasked. */
+export function* uncapturedOf(
+  tasks: readonly PlanTask[],
+  needsOf: () => Lists,
+  policy: Pick<Policy, 'approval' | 'nonInteractive'>,
+  skip: (task: number) => boolean = () => false,
+): Iterable<{ task: number; dependent: number }> {
+  if (policy.nonInteractive !== 'pause' || policy.approval === 'never') return
+  const gates = tasks.map(task => task.control === undefined && approvalPossible(policy.approval, task.action))
+  if (!gates.includes(true)) return
+
+  const needs = needsOf()
+  const dependents = dependentsOf(needs)
+  const walk = { seen: new Int32Array(needs.length), stamp: 0, steps: 0 }
+  for (const [index, task] of tasks.entries()) {
+    if (task.action.process === null || task.action.process.artifacts.length > 0 || skip(index)) continue
+    const dependent = firstBehindPause(index, needs, dependents, gates, walk)
+    if (dependent !== null) yield { task: index, dependent }
   }
 }
 
