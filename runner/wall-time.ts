@@ -1,7 +1,7 @@
 import type { RunContext } from './context.ts'
 import type { EffectResult } from './executor.ts'
 
-/** `setTimeout` takes no more, some 24 days. */
+/** `setTimeout` takes no more, some 24 days; what is allowed longer than that is stopped between its effects. */
 const longestTimer = 2_147_483_647
 
 /** Milliseconds that jobs have worked on the run, this one included; not what people took to decide. */
@@ -21,8 +21,9 @@ export function startWallTime(context: RunContext): () => void {
   const { maxWallTimeSeconds } = context.plan.budgets
   if (maxWallTimeSeconds === undefined) return () => {}
   const left = maxWallTimeSeconds * 1_000 - workedMilliseconds(context)
+  if (left > longestTimer) return () => {}
   const reason = new Error(budgetMessage('maxWallTimeSeconds', maxWallTimeSeconds))
-  const timer = setTimeout(() => context.timeUp.abort(reason), Math.min(Math.max(0, left), longestTimer))
+  const timer = setTimeout(() => context.timeUp.abort(reason), Math.max(0, left))
   timer.unref()
   return () => clearTimeout(timer)
 }
