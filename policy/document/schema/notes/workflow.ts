@@ -85,7 +85,8 @@ export const workflowNotes: Notes = {
         maxInputTokens: 'tokens that models read',
         maxOutputTokens: 'tokens that models write',
         maxTotalTokens: 'tokens that models read and write',
-        maxWallTimeSeconds: 'seconds that jobs work on the run, all its resumes together; not what people take to decide',
+        maxWallTimeSeconds:
+          'seconds that jobs work on the run, all its resumes together; not what people take to decide',
         maxProcessOutputBytes: 'bytes that processes print',
         maxArtifactBytes: 'bytes of artifacts',
         maxTasks: 'number of tasks after expansion',
