@@ -22,6 +22,8 @@ export interface ImageRecipe {
   config?: { [key: string]: unknown }
   /** Puts more files below the given directory, owned by root. */
   files?: (root: string) => void
+  /** A layer below that of `files`: whiteouts (`.wh.NAME`) of what the base tree has. */
+  before?: ((root: string) => void) | undefined
 }
 
 /** An image as one engine knows it. */
@@ -79,12 +81,13 @@ function archiveOf(place: string, tag: string, baseLayer: string, recipe: ImageR
   mkdirSync(staged)
   linkSync(baseLayer, path.join(staged, 'base.tar'))
   const layers = ['base.tar']
-  if (recipe.files !== undefined) {
-    const tree = path.join(place, 'tree')
+  for (const [name, files] of Object.entries({ before: recipe.before, files: recipe.files })) {
+    if (files === undefined) continue
+    const tree = path.join(place, name)
     mkdirSync(tree)
-    recipe.files(tree)
-    pack(tree, path.join(staged, 'files.tar'))
-    layers.push('files.tar')
+    files(tree)
+    pack(tree, path.join(staged, `${name}.tar`))
+    layers.push(`${name}.tar`)
   }
   const config = JSON.stringify({
     architecture: process.arch === 'x64' ? 'amd64' : process.arch,

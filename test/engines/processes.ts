@@ -70,6 +70,19 @@ export function processesOf(directory: string): number[] {
   })
 }
 
+/** Those of them that are there for a container: what runs in it, and the helpers that an engine gives each. */
+export function processesOfContainers(directory: string): number[] {
+  const ours = readlinkSync('/proc/self/ns/mnt')
+  return processesOf(directory).filter(pid => {
+    try {
+      const command = readFileSync(`/proc/${pid}/comm`, 'latin1')
+      return /^(containerd-shim|conmon|runc)/.test(command) || readlinkSync(`/proc/${pid}/ns/mnt`) !== ours
+    } catch {
+      return false
+    }
+  })
+}
+
 function statusOf(at: { socketPath: string } | { port: number }, path: string): Promise<number | null> {
   return new Promise(resolve => {
     const asked = request({ ...at, host: '127.0.0.1', path, timeout: 5_000, agent: false }, answer => {

@@ -1,0 +1,105 @@
+import { chmodSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
+import path from 'node:path'
+import { expect, it } from 'vitest'
+import { type ImageRecipe, makeImage } from '../../engines/images.ts'
+import { describeEngines } from '../../engines/provided.ts'
+import { attempts, useRoom } from './support.ts'
+
+describeEngines('an image that wants more', one => {
+  const room = useRoom(one)
+  const reference = async (recipe: ImageRecipe) => (await makeImage(one.engines, recipe))[one.engine.kind].reference
+
+  it('gets nothing of what its configuration says', async () => {
+    const imageReference = await reference({
+      name: 'greedy',
+      config: {
+        User: 'root',
+        Entrypoint: ['/bin/probe', 'words', 'of-the-entrypoint'],
+        Cmd: ['of-the-command'],
+        WorkingDir: '/nowhere',
+        Env: [
+          'PATH=/elsewhere:/bin',
+          'LD_PRELOAD=/evil.so',
+          'HTTP_PROXY=http://192.0.2.1',
+          'HOME=/root',
+          'EMPTY=',
+          'BASH_ENV=/evil',
+        ],
+        Volumes: { '/data': {} },
+        Healthcheck: { Test: ['CMD-SHELL', 'touch /tmp/healthy'], Interval: 1_000_000_000, Timeout: 1_000_000_000 },
+        OnBuild: ['RUN touch /built'],
+        ExposedPorts: { '80/tcp': {} },
+        StopSignal: 'SIGUSR1',
+        Labels: { 'dev.agentctl.owner': 'nobody', 'dev.agentctl.run': 'another' },
+      },
+    })
+    const script =
+      'id -u; pwd; sleep 2.5; ls /tmp; tr "\\0" "\\n" < /proc/self/environ | sort; tr "\\0" " " < /proc/1/cmdline'
+    const { end, stdout } = await room.probe(['-c', script], { command: '/bin/sh', imageReference })
+    expect(end).toEqual({ kind: 'exited', code: 0 })
+    const lines = stdout.split('\n')
+    expect(lines.slice(0, 2)).toEqual(['65532', '/workspace'])
+    const variables = lines.slice(2, -1).map(line => line.replace(/^(HOME|HOSTNAME)=.*/, '$1'))
+    expect(variables).toEqual(['HOME', 'HOSTNAME', 'PATH=/elsewhere:/bin'])
+    expect(lines.at(-1)).toMatch(/^\/bin\/sh -c id -u/)
+  })
+
+  it('cannot choose the labels by which its container is known', async () => {
+    const imageReference = await reference({
+      name: 'labelled',
+      config: { Labels: { 'dev.agentctl.owner': '1 1 x y' } },
+    })
+    const { end } = await room.probe(['exit', '0'], { imageReference })
+    expect(end).toEqual({ kind: 'exited', code: 0 })
+  })
+
+  it('gets an empty /tmp of its own user, whatever it has there itself', async () => {
+    const files = (root: string) => {
+      mkdirSync(path.join(root, 'tmp'))
+      writeFileSync(path.join(root, 'tmp/kept'), 'kept')
+      chmodSync(path.join(root, 'tmp'), 0o755)
+    }
+    const imageReference = await reference({ name: 'closed-tmp', files })
+    const script = 'ls -A /tmp; stat -c "%a %u" /tmp; touch /tmp/x && echo written'
+    const { stdout } = await room.probe(['-c', script], { command: '/bin/sh', imageReference })
+    expect(stdout).toBe('1777 65532\nwritten\n')
+  })
+
+  it.each([
+    ['/workspace', '/etc'],
+    ['/workspace', '/proc'],
+    ['/tmp', '/bin'],
+    ['/tmp', '/workspace'],
+  ])('gains no writable place by a link from %s to %s', async (from, to) => {
+    const files = (root: string) => symlinkSync(to, path.join(root, from))
+    // The base tree has a /tmp, which must go first.
+    const before = from === '/tmp' ? (root: string) => writeFileSync(path.join(root, '.wh.tmp'), '') : undefined
+    const imageReference = await reference({ name: `link${from}${to}`.replaceAll('/', '-'), files, before })
+    writeFileSync(room.file('mine'), '')
+    const { end, stdout } = await room.probe(['show', '/proc/self/mountinfo'], { imageReference })
+    if (end.kind !== 'exited') return expect(end.kind).toBe('spawn_failed')
+    const lines = stdout.trimEnd().split('\n')
+    const ofTmpfs = lines.filter(line => line.includes(' - tmpfs ') && /^\S+ \S+ \S+ \S+ \S+ rw/.test(line))
+    const places = ofTmpfs.map(line => line.split(' ')[4]).filter(place => place !== '/dev')
+    expect(places).toHaveLength(1)
+    const said = await attempts(
+      room,
+      [
+        ['write', '/workspace/x'],
+        ['write', '/etc/x'],
+        ['write', '/x'],
+      ],
+      { imageReference },
+    )
+    expect(Object.values(said)).toEqual(['EROFS', 'EROFS', 'EROFS'])
+  })
+
+  it('is not run by a name alone, nor by a digest that it does not have', async () => {
+    const name = one.busybox.reference.split('@')[0]
+    for (const absent of [`${name}@sha256:${'0'.repeat(64)}`, `sha256:${'0'.repeat(64)}`]) {
+      await expect(room.start(['exit', '0'], { imageReference: absent })).rejects.toMatchObject({
+        name: 'ExecutorError',
+      })
+    }
+  })
+})
