@@ -1,8 +1,10 @@
+import { badEnd, collectedOutput, membersOf } from '../policy/document/collected.ts'
 import type { PlanTask } from '../policy/document/plan.ts'
 import type { Json, JsonObject } from '../policy/json.ts'
 import type { TaskState } from '../policy/states.ts'
 import { type RunContext, report } from './context.ts'
 import { memoryDelta, shownMessage } from './drafts.ts'
+import { collectFrom } from './expansion/collect.ts'
 import type { Draft } from './journal.ts'
 import { outputFault } from './schemas.ts'
 import { isOver } from './state.ts'
@@ -51,12 +53,22 @@ export async function moveTask(context: RunContext, id: string, asked: Move): Pr
   }
 }
 
-/** Cancels what has not ended, in plan order. */
+/** Cancels what has not ended, in plan order; what collects results ends as they did, with those that there are. */
 export async function cancelOpen(context: RunContext, message: string): Promise<Draft[]> {
   const drafts: Draft[] = []
+  const cancelled: Move = { to: 'cancelled', error: { code: 'cancelled', message } }
   for (const id of context.state.open)
-    drafts.push(await moveTask(context, id, { to: 'cancelled', error: { code: 'cancelled', message } }))
+    drafts.push(await moveTask(context, id, { ...cancelled, ...collectedMove(context, id) }))
   return drafts
+}
+
+function collectedMove({ state }: RunContext, id: string): Partial<Move> {
+  const { control } = state.task(id)
+  const members = membersOf(control)
+  if (control === undefined || members.length === 0) return {}
+  const items = collectFrom(state, members)
+  const output = collectedOutput(control, items)
+  return { ...badEnd(items), ...(output !== null && { output }) }
 }
 
 /** A task whose output is not what was declared has failed, whatever its effect did. */

@@ -1,10 +1,10 @@
 import type { ExpectedEffect } from '../policy/approval/record.ts'
 import type { Decision } from '../policy/decision/decision.ts'
+import { membersOf } from '../policy/document/collected.ts'
 import type { Plan, PlanTask } from '../policy/document/plan.ts'
 import type { Json, JsonObject } from '../policy/json.ts'
 import { memoryDelta, shownExpected } from './drafts.ts'
 import { predictControl, remember, waitsForOutput } from './expansion/predict.ts'
-import { membersOf } from './expansion/readiness.ts'
 import { bind } from './open-run.ts'
 import { type AskedEffect, type Proposal, type Proposer, propose } from './proposal.ts'
 import type { RunnerPorts } from './run.ts'
@@ -89,7 +89,7 @@ export type Judged = Pick<TaskPrediction, 'outcome' | 'reason' | 'expected' | 'o
 export type Predicted = Judged & Pick<TaskPrediction, 'decision'>
 
 function needed(task: PlanTask, outcomes: Map<string, TaskPrediction['outcome']>): Predicted | null {
-  const members = membersOf(task)
+  const members = new Set(membersOf(task.control))
   const needs = task.needs.filter(need => !members.has(need))
   const skipped = needs.find(need => outcomes.get(need) === 'skipped')
   const stopped = needs.find(need => ['denied', 'failed'].includes(outcomes.get(need) ?? ''))

@@ -69,6 +69,12 @@ function addTasks(
   })
 }
 
+/** Whether what the run did is being undone: compensations have become tasks of it. */
+export function isCompensating(change: RunChange): boolean {
+  const rows = change.sql.all('SELECT 1 FROM tasks WHERE run = ? AND compensates IS NOT NULL LIMIT 1', change.run)
+  return rows.length > 0
+}
+
 function lastPosition(change: RunChange): number {
   const [row] = change.sql.all('SELECT max(position) FROM tasks WHERE run = ?', change.run)
   return row === undefined ? 0 : new Cells(row).int()

@@ -5,8 +5,10 @@ import type { Payload } from '../payload.ts'
 import { Cells } from '../sql/cells.ts'
 import { endOf, isAtLeast, isTerminalTask } from '../transitions.ts'
 import { payloadDigest } from '../values.ts'
+import { collectedEnd } from './aggregate.ts'
 import { type RunChange, refused } from './change.ts'
 import { asEffectRow } from './effect.ts'
+import { StoredPlan } from './stored-plan.ts'
 import { setTask, type TaskRow } from './task.ts'
 
 type End = CommandOf<'run.finish'>['to']
@@ -68,10 +70,15 @@ export function endRun(change: RunChange, to: End, outputs: Payload | null): voi
   })
 }
 
-/** Cancels every task and effect that has not come to an end. */
+/** Cancels every task and effect that has not come to an end; what collects results ends as they did. */
 export function closeRest(change: RunChange, why: string): void {
+  const plan = new StoredPlan(change)
+  const cancelled = { to: 'cancelled', error: { code: 'cancelled', message: why }, output: null } as const
+  // In plan order: what is collected has ended before what collects it.
   for (const { task, row } of tasksOf(change)) {
-    if (!isTerminalTask(row.state)) setTask(change, task, row, 'cancelled', { code: 'cancelled', message: why })
+    if (isTerminalTask(row.state)) continue
+    const { to, error, output } = collectedEnd(change, plan, task) ?? cancelled
+    setTask(change, task, row, to, error ?? cancelled.error, output)
   }
   const rows = change.sql.all(
     `SELECT effect, task, state, binding_digest, asked, approval FROM effects

@@ -1,12 +1,16 @@
 import type { Person, Resolution, ResolutionOutcome } from '../../policy/approval/record.ts'
+import { membersOf } from '../../policy/document/collected.ts'
 import { add } from '../outbox.ts'
 import { Cells } from '../sql/cells.ts'
 import { endOf, isTerminalTask } from '../transitions.ts'
 import { cell } from '../values.ts'
+import { collectedEnd } from './aggregate.ts'
 import { type RunChange, refused } from './change.ts'
+import { isCompensating } from './compensation.ts'
 import { checkEffectMove, effectRow } from './effect.ts'
-import { closeEffect, closeRest, endRun, tasksOf } from './finish.ts'
-import { setTask, taskRow } from './task.ts'
+import { closeEffect, closeRest, endRun, type TaskOfRun, tasksOf } from './finish.ts'
+import { StoredPlan } from './stored-plan.ts'
+import { setTask, type TaskRow, taskRow } from './task.ts'
 
 export interface ItemRow {
   approval: string
@@ -108,6 +112,7 @@ export function followDenials(change: RunChange, pause: string, denied: ItemRow[
 }
 
 function cancelDependents(change: RunChange, pause: string, denied: string): void {
+  const plan = new StoredPlan(change)
   const gone = new Set([denied])
   const items = itemsOf(change, pause)
   // Tasks come in topological order: a dependent stands behind what it needs.
@@ -115,6 +120,11 @@ function cancelDependents(change: RunChange, pause: string, denied: string): voi
     if (!needs.some(need => gone.has(need))) continue
     gone.add(task)
     if (isTerminalTask(row.state)) continue
+    const members = new Set(membersOf(plan.controlOf(task)))
+    if (members.size > 0 && !needs.some(need => gone.has(need) && !members.has(need))) {
+      collectNow(change, plan, task, row)
+      continue
+    }
     setTask(change, task, row, 'cancelled', {
       code: 'dependency_denied',
       message: `it depends on ${denied}, which was denied`,
@@ -132,14 +142,25 @@ function cancelDependents(change: RunChange, pause: string, denied: string): voi
   }
 }
 
+/** A task that collects results ends with the last of them; until then it waits, whatever it will come to. */
+function collectNow(change: RunChange, plan: StoredPlan, task: string, row: TaskRow): void {
+  const ended = collectedEnd(change, plan, task)
+  if (ended !== null) setTask(change, task, row, ended.to, ended.error, ended.output)
+}
+
 function cancelItem(change: RunChange, item: ItemRow, reason: string): void {
   resolveItem(change, item, { outcome: 'cancelled', by: [], reason, via: 'system' })
 }
 
-/** Once every item is resolved: the run ends where nothing is left to run, else it waits to be dispatched again. */
+/**
+ * Once every item is resolved: the run ends where nothing is left to run, else it waits to be dispatched again. What the
+ * document has undone by itself is left to run too, under the denial that stands.
+ */
 export function settle(change: RunChange, pause: string, isStopped: boolean): void {
   if (itemsOf(change, pause).some(item => item.isOpen)) return
-  const hasMore = !isStopped && tasksOf(change).some(task => !isTerminalTask(task.row.state))
+  const tasks = tasksOf(change)
+  const isOpen = tasks.some(task => !isTerminalTask(task.row.state))
+  const hasMore = (isOpen && !isStopped) || undoesByItself(change, tasks)
   change.append('pause.resolved', `pause/${pause}`, { follows: hasMore ? 'redispatch' : 'run_ended' })
   if (!hasMore) {
     endByTasks(change, 'a person or the clock ended the run')
@@ -148,6 +169,14 @@ export function settle(change: RunChange, pause: string, isStopped: boolean): vo
   if (!change.row.hasInstance) return
   const payload = { run: change.run, pause }
   add(change.context, { id: `redispatch:${pause}`, run: change.run, kind: 'redispatch', payload })
+}
+
+/** Whether the run is denied or failed by now and says that what succeeded of it is undone without anybody asking. */
+function undoesByItself(change: RunChange, tasks: readonly TaskOfRun[]): boolean {
+  const end = endOf(tasks.map(({ row }) => row.state))
+  if ((end !== 'denied' && end !== 'failed') || isCompensating(change)) return false
+  const plan = new StoredPlan(change)
+  return plan.undoesByItself && tasks.some(({ task, row }) => row.state === 'succeeded' && plan.canUndo(task))
 }
 
 /** Ends a paused run as its tasks say, what has not run cancelled; a run in which nothing failed is cancelled. */

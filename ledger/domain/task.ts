@@ -1,6 +1,7 @@
 import { digest } from '../../policy/canonical.ts'
 import type { TaskState } from '../../policy/states.ts'
 import type { CommandOf } from '../commands.ts'
+import type { Payload } from '../payload.ts'
 import { Cells } from '../sql/cells.ts'
 import { isTerminalTask, mayMoveTask } from '../transitions.ts'
 import { cell, payloadDigest } from '../values.ts'
@@ -78,7 +79,8 @@ export function setTask(
   row: TaskRow,
   to: TaskState,
   error: { code: string; message: string } | null,
+  output: Payload | null = null,
 ): void {
-  const command = { id: '', type: 'task.move', task, attempt: row.attempt, to, output: null, error } as const
+  const command = { id: '', type: 'task.move', task, attempt: row.attempt, to, output, error } as const
   writeTask(change, { ...command, condition: null, memory: null }, row.state)
 }

@@ -1,4 +1,5 @@
 import { canonical } from '../../policy/canonical.ts'
+import { badEnd, type CollectedItem, collectedOutput } from '../../policy/document/collected.ts'
 import { evaluateCondition, resolveValue, scopeOfTask } from '../../policy/document/index.ts'
 import type { PlanControl, PlanTask } from '../../policy/document/plan.ts'
 import type { Json, JsonObject } from '../../policy/json.ts'
@@ -6,7 +7,7 @@ import { loadJsonSchemas } from '../../policy/json-schema/load.ts'
 import type { Move } from '../moves.ts'
 import { conditionOf, type Proposer, type View } from '../proposal.ts'
 import { describeErrors } from '../schemas.ts'
-import { badEnd, type CollectedItem, collect } from './collect.ts'
+import { collectFrom } from './collect.ts'
 
 type ControlOf<Kind extends PlanControl['kind']> = Extract<PlanControl, { kind: Kind }>
 type Controller = Pick<Proposer, 'plan' | 'state'>
@@ -34,7 +35,7 @@ async function computed(context: Controller, task: PlanTask, view: View): Promis
     case 'router':
       return route(context, task, control, view)
     case 'items':
-      return items(collect(context.state, control.members))
+      return items(control, collectFrom(context.state, control.members))
     case 'iterations':
       return iterations(context, task, control, view)
     case 'inputs':
@@ -59,8 +60,8 @@ function route(context: Controller, task: PlanTask, control: ControlOf<'router'>
 }
 
 /** Skipped only where there was something and all of it was. */
-function items(collected: CollectedItem[]): Move {
-  const output = { items: collected as unknown as Json }
+function items(control: ControlOf<'items'>, collected: CollectedItem[]): Move {
+  const output = collectedOutput(control, collected)
   const bad = badEnd(collected)
   if (bad !== null) return { ...bad, output }
   if (collected.length > 0 && collected.every(({ state }) => state === 'skipped'))
@@ -70,9 +71,9 @@ function items(collected: CollectedItem[]): Move {
 
 /** A guard that still holds after the last iteration fails: the work is not done, and nothing says that it ever will be. */
 function iterations(context: Controller, task: PlanTask, control: ControlOf<'iterations'>, view: View): Move {
-  const collected = collect(context.state, control.members)
+  const collected = collectFrom(context.state, control.members)
   const ran = collected.filter(({ state }) => state === 'succeeded').length
-  const output = { iterations: ran, items: collected as unknown as Json }
+  const output = collectedOutput(control, collected)
   const bad = badEnd(collected)
   if (bad !== null) return { ...bad, output }
   if (ran < collected.length) return { to: 'succeeded', output }
@@ -88,7 +89,7 @@ function outputs(context: Controller, task: PlanTask, control: ControlOf<'output
   const { state } = context
   const { entry, members } = control
   if (state.status(entry).state === 'skipped') return { to: 'skipped', output: state.outputs[entry]?.output ?? null }
-  const bad = badEnd(collect(state, [entry, ...members]))
+  const bad = badEnd(collectFrom(state, [entry, ...members]))
   return bad ?? boundary(context, task, control, view)
 }
 

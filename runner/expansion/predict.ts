@@ -1,10 +1,11 @@
+import { membersOf } from '../../policy/document/collected.ts'
 import type { PlanTask } from '../../policy/document/plan.ts'
 import type { Json } from '../../policy/json.ts'
 import type { Predicted, TaskPrediction } from '../predict.ts'
 import type { Proposer } from '../proposal.ts'
 import type { RunState } from '../state.ts'
 import { controlMove } from './control.ts'
-import { membersOf, unchosen } from './readiness.ts'
+import { unchosen } from './readiness.ts'
 
 type Outcome = TaskPrediction['outcome']
 
@@ -29,7 +30,7 @@ async function predictMove(
 ): Promise<Predicted> {
   const { state } = context
   const isBad = (id: string) => outcomes.get(id) === 'denied' || outcomes.get(id) === 'failed'
-  const open = [...membersOf(task)].find(id => state.outputs[id] === undefined && !isBad(id))
+  const open = membersOf(task.control).find(id => state.outputs[id] === undefined && !isBad(id))
   if (open !== undefined) return only('unknown', `task ${open} must run first`)
   const view = { memory: state.memory, tasks: state.outputs }
   const { to, output = null, error = null } = await controlMove(context, task, view)

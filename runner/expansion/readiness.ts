@@ -1,3 +1,4 @@
+import { membersOf } from '../../policy/document/collected.ts'
 import type { PlanTask } from '../../policy/document/plan.ts'
 import type { Json, JsonObject } from '../../policy/json.ts'
 import type { Move } from '../moves.ts'
@@ -5,21 +6,13 @@ import { isOver, type RunState } from '../state.ts'
 
 export type Readiness = 'ready' | 'blocked' | Move
 
-const none: ReadonlySet<string> = new Set()
-
-/** Tasks whose results a task collects, whatever they came to. */
-export function membersOf({ control }: PlanTask): ReadonlySet<string> {
-  if (control === undefined || control.kind === 'router' || control.kind === 'inputs') return none
-  return new Set(control.kind === 'outputs' ? [control.entry, ...control.members] : control.members)
-}
-
 /**
  * What the tasks before it make of a task: skipped after a skipped one or where no router chose it, cancelled after one
  * that did not succeed. A task that collects results waits for them and takes them as they are.
  */
 export function readinessOf(state: RunState, id: string): Readiness {
   const task = state.task(id)
-  const members = membersOf(task)
+  const members = new Set(membersOf(task.control))
   let blocked = false
   let skipped = ''
   for (const need of task.needs) {

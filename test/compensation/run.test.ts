@@ -1,7 +1,7 @@
 import { appendFileSync, existsSync, readFileSync } from 'node:fs'
 import path from 'node:path'
 import { afterEach, expect, test } from 'vitest'
-import { systemIds, verifyAudit } from '../../ledger/index.ts'
+import { openEmbedded, systemClock, systemIds, verifyAudit } from '../../ledger/index.ts'
 import type { Ledger } from '../../ledger/port.ts'
 import type { JsonObject } from '../../policy/json.ts'
 import { compensationsOf } from '../../runner/index.ts'
@@ -449,3 +449,73 @@ test.each([
     expect(uncertain).toBeGreaterThan(0)
   },
 )
+
+/** What succeeded before people are asked, and what they are asked about. */
+const beforeGate = (more: JsonObject = {}) =>
+  spec([file('a'), { ...file('gate'), needs: ['a'], uses: 'action:sh', with: {} }, file('late', { needs: ['gate'] })], {
+    actions: { ...actions, sh: { kind: 'builtin.shell.exec', command: '/bin/sh', args: ['-c', 'true'] } },
+    policy: { writableRoots: ['out'], processAllowlist: ['sh'], approval: 'high_risk' },
+    ...automatic(),
+    ...more,
+  })
+
+test('automatic after a rejection: the run goes on once more to undo what succeeded, and stays denied', async () => {
+  const made = scene()
+  const outcome = await start(made, planOf(beforeGate()))
+  expect(outcome).toMatchObject({ state: 'paused' })
+  vote(made, outcome, 'reject')
+  // Something is left to run, so the rejection alone does not end it.
+  expect(made.ledger.store.record(outcome.run)).toMatchObject({ state: 'paused', endedAt: null })
+  expect(statesOf(made, outcome.run)).toMatchObject({ gate: 'denied', late: 'pending' })
+  freshWorkspace(made)
+  expect(await resume(made, outcome.run)).toMatchObject({ state: 'denied', exitCode: 3 })
+  expect(order(made, outcome.run)).toEqual(['a--compensate'])
+  expect(getFile(made, 'out/a')).toBe('a undone')
+  expect(getFile(made, 'out/late')).toBeNull()
+  expect(statesOf(made, outcome.run)).toMatchObject({ gate: 'denied', late: 'cancelled', 'a--compensate': 'succeeded' })
+  expect(await resume(made, outcome.run)).toMatchObject({ state: 'denied', exitCode: 3 })
+  expect(order(made, outcome.run)).toEqual(['a--compensate'])
+  expect(await verifyAudit(made.ledger.store.exportLines())).toMatchObject({ ok: true })
+})
+
+test('automatic after an expiry, too', async () => {
+  const made = scene()
+  const outcome = await start(made, planOf(beforeGate()))
+  const later = new Date(Date.now() + 40 * 86_400_000)
+  const ledger = openEmbedded({
+    file: path.join(made.directory, 'ledger.db'),
+    clock: { ...systemClock, now: () => later },
+    ids: systemIds,
+  })
+  const expire = { id: systemIds.uuid(), type: 'pause.expire', pause: outcome.pause?.pause ?? '' } as const
+  ledger.store.control({ run: outcome.run, commands: [expire] }, 'system')
+  await ledger.close()
+  expect(await resume(made, outcome.run)).toMatchObject({ state: 'denied', exitCode: 3 })
+  expect(order(made, outcome.run)).toEqual(['a--compensate'])
+})
+
+test.each<[string, JsonObject, 'vote' | 'cancel']>([
+  ['a rejection where the document says manual', { compensation: { onFailure: 'manual' } }, 'vote'],
+  ['a rejection before which nothing succeeded', { tasks: [{ ...file('gate'), uses: 'action:sh', with: {} }] }, 'vote'],
+  ['a cancel, whatever the document says', {}, 'cancel'],
+])('%s ends the run at once: nothing is undone without a word', async (_, more, how) => {
+  const made = scene()
+  const outcome = await start(made, planOf(beforeGate(more)))
+  expect(outcome).toMatchObject({ state: 'paused' })
+  const cancel = { id: systemIds.uuid(), type: 'run.cancel', person, reason: 'no', via: 'cli' } as const
+  if (how === 'vote') vote(made, outcome, 'reject')
+  else made.ledger.store.control({ run: outcome.run, commands: [cancel] }, 'local:0')
+  const state = how === 'vote' ? 'denied' : 'cancelled'
+  expect(made.ledger.store.record(outcome.run)).toMatchObject({ state })
+  expect(await resume(made, outcome.run)).toMatchObject({ state })
+  expect(order(made, outcome.run)).toEqual([])
+})
+
+test('a rejected compensation of an automatic one ends the run: it does not begin again', async () => {
+  const made = scene()
+  const outcome = await start(made, planOf(spec([file('a'), broken(['a'])], automatic('always'))))
+  expect(outcome).toMatchObject({ state: 'paused' })
+  vote(made, outcome, 'reject')
+  expect(made.ledger.store.record(outcome.run)?.endedAt).not.toBeNull()
+  expect(order(made, outcome.run)).toEqual([])
+})

@@ -75,7 +75,7 @@ describe('maxLoopIterations', () => {
     expect(await overPause(spec(4))).toMatchObject({ state: 'succeeded' })
     const over = await overPause(spec(3))
     expect(over.messages.join()).toContain('maxLoopIterations (3)')
-    expect(statesOf(scene, over)).toMatchObject({ 'two--0000': 'succeeded', 'two--0001': 'failed', two: 'cancelled' })
+    expect(statesOf(scene, over)).toMatchObject({ 'two--0000': 'succeeded', 'two--0001': 'failed', two: 'failed' })
   })
 
   it('counts the iterations of a sub-workflow, and lets an iteration that is skipped pass', async () => {

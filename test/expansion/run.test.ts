@@ -102,7 +102,11 @@ describe('foreach and matrix', () => {
         { id: 'each', uses: 'action:assert', foreach: { items: [false, true] }, with: { that: '${{ vars.item }}' } },
       ],
     })
-    expect(statesOf(scene, outcome)).toEqual({ 'each--0000': 'failed', 'each--0001': 'cancelled', each: 'cancelled' })
+    expect(statesOf(scene, outcome)).toEqual({ 'each--0000': 'failed', 'each--0001': 'cancelled', each: 'failed' })
+    expect(recordOf(scene, outcome)['each']?.output['items']).toMatchObject([
+      { index: 0, state: 'failed', error: { code: 'assertion_failed' } },
+      { index: 1, state: 'cancelled' },
+    ])
   })
 
   it('a denied child ends the run as denied, not as failed', async () => {
