@@ -4,7 +4,6 @@
  */
 
 export { readCommit } from './commit.ts'
-export { compensationsOf, planOfRun } from './compensation/plan.ts'
 export type { Executor } from './executor.ts'
 export { ExecutorError } from './executor.ts'
 export type { Prediction, TaskPrediction } from './predict.ts'

@@ -1,4 +1,5 @@
 import { badEnd, collectedOutput, membersOf } from '../policy/document/collected.ts'
+import { outputFault } from '../policy/document/output-fault.ts'
 import type { PlanTask } from '../policy/document/plan.ts'
 import type { Json, JsonObject } from '../policy/json.ts'
 import type { TaskState } from '../policy/states.ts'
@@ -6,7 +7,6 @@ import { type RunContext, report } from './context.ts'
 import { memoryDelta, shownMessage } from './drafts.ts'
 import { collectFrom } from './expansion/collect.ts'
 import type { Draft } from './journal.ts'
-import { outputFault } from './schemas.ts'
 import { isOver } from './state.ts'
 
 export interface Move {

@@ -1,6 +1,6 @@
 import { LedgerError, type RunSnapshot } from '../ledger/port.ts'
+import { planOfRun } from '../ledger/run-plan.ts'
 import type { Plan } from '../policy/document/plan.ts'
-import { planOfRun } from './compensation/plan.ts'
 import { type RunContext, report } from './context.ts'
 import { shownMessage } from './drafts.ts'
 import { drive } from './drive.ts'
@@ -38,10 +38,7 @@ export async function resumeRun(ports: RunnerPorts, run: ResumedRun): Promise<Ru
       epoch: run.epoch,
       plan,
       parent: await parentOf(ports, run, snapshot),
-      expiresAfterSeconds: Math.min(
-        snapshot.record.settings.expiresAfterSeconds,
-        run.expiresWithinSeconds ?? Infinity,
-      ),
+      expiresAfterSeconds: Math.min(snapshot.record.settings.expiresAfterSeconds, run.expiresWithinSeconds ?? Infinity),
     })
   } catch (error) {
     if (!(error instanceof UnknownFact)) throw error

@@ -1,11 +1,9 @@
 import { resolve } from 'node:path'
 import { z } from 'zod'
-import { type LedgerStore, payloadOf } from '../../ledger/index.ts'
+import { type LedgerStore, payloadOf, vouchedFault } from '../../ledger/index.ts'
 import type { EffectRecord } from '../../ledger/port.ts'
 import type { Json } from '../../policy/json.ts'
 import { createRedactor } from '../../policy/redact.ts'
-import { planOfRun } from '../../runner/index.ts'
-import { resultFault } from '../../runner/schemas.ts'
 import type { Handler } from '../command.ts'
 import { CliError, exits } from '../failure.ts'
 import { readWhole } from '../files.ts'
@@ -75,8 +73,7 @@ export const effectsReconcile: Handler = async (context, [id = ''], given) => {
 /** What a person vouches for becomes the task's output, so it is held to the schemas that the run would have held it to. */
 async function requireFitting(store: LedgerStore, effect: EffectRecord, result: Json): Promise<void> {
   const snapshot = store.snapshot(effect.run)
-  const task = snapshot === null ? undefined : planOfRun(snapshot).tasks[effect.task]
-  const fault = task === undefined ? null : await resultFault(task, result)
+  const fault = snapshot === null ? null : await vouchedFault(snapshot, effect.task, result)
   if (fault === null) return
   throw new CliError('invalid_result', `task ${effect.task}: ${fault}`, {
     help: "give the effect's output with --result-file, as the task's outputSchema asks for it",

@@ -1,6 +1,8 @@
-import { payloadOf } from '../../ledger/index.ts'
+import { payloadOf, vouchedFault } from '../../ledger/index.ts'
 import { LedgerError } from '../../ledger/port.ts'
-import { unwrap } from '../problem.ts'
+import type { Json } from '../../policy/json.ts'
+import { createRedactor } from '../../policy/redact.ts'
+import { problem, unwrap } from '../problem.ts'
 import { resolveRequest } from '../work/index.ts'
 import type { AccessMemory } from './access.ts'
 import type { RepositoryHandle } from './handle.ts'
@@ -36,11 +38,15 @@ export function personCalls(state: RepositoryState, memory: AccessMemory): Perso
         return state.record(run)
       }),
 
-    reconcile: ({ effect, person, evidence, result, ...word }) =>
+    reconcile: ({ effect, person, ...word }) =>
       answerOf(async () => {
         unwrap(await access(person, 'write', true))
         const { store } = state
-        const { run } = store.effect(effect) ?? notFound('effect')
+        const { run, task } = store.effect(effect) ?? notFound('effect')
+        const { evidence, result } = withoutSecrets(word)
+        if (word.status === 'applied') await requireFitting(state, run, task, result)
+        else if (result !== null)
+          throw problem(422, 'invalid_result', `a result goes with applied, not with ${word.status}`)
         const keep = (bytes: Uint8Array) => store.putBlob(bytes)
         const command = {
           id: ids.uuid(),
@@ -68,4 +74,19 @@ export function personCalls(state: RepositoryState, memory: AccessMemory): Perso
         return state.store.outbox(id) ?? row
       }),
   }
+}
+
+/** What a person hands in is recorded as what a run hands in is: under names that tell of secrets stands nothing. */
+function withoutSecrets({ evidence, result }: { evidence: Json; result: Json }): { evidence: Json; result: Json } {
+  const redactor = createRedactor([])
+  return { evidence: redactor.json(evidence), result: redactor.json(result) }
+}
+
+/** Throws ProblemError 422 for a result that the run itself would not have taken for the task's output. */
+async function requireFitting({ store }: RepositoryState, run: string, task: string, result: Json): Promise<void> {
+  const snapshot = store.snapshot(run)
+  const fault = snapshot === null ? null : await vouchedFault(snapshot, task, result)
+  if (fault === null) return
+  const remedy = "give the effect's output as `result`, as the task's outputSchema asks for it"
+  throw problem(422, 'invalid_result', `task ${task}: ${fault}; ${remedy}`)
 }

@@ -1,8 +1,8 @@
+import { compensationsOf, withCompensations } from '../../ledger/run-plan.ts'
 import { commit, type RunContext } from '../context.ts'
 import { cancelOpen } from '../moves.ts'
 import { patiently } from '../patience.ts'
 import { defaultTimings } from '../run.ts'
-import { compensationsOf, withCompensations } from './plan.ts'
 
 /**
  * Where a run fails whose document says `onFailure: automatic`, makes what there is to undo tasks of the run, before it

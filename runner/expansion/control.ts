@@ -1,12 +1,12 @@
 import { canonical } from '../../policy/canonical.ts'
 import { badEnd, type CollectedItem, collectedOutput } from '../../policy/document/collected.ts'
 import { evaluateCondition, resolveValue, scopeOfTask } from '../../policy/document/index.ts'
+import { describeErrors } from '../../policy/document/output-fault.ts'
 import type { PlanControl, PlanTask } from '../../policy/document/plan.ts'
 import type { Json, JsonObject } from '../../policy/json.ts'
 import { loadJsonSchemas } from '../../policy/json-schema/load.ts'
 import type { Move } from '../moves.ts'
 import { conditionOf, type Proposer, type View } from '../proposal.ts'
-import { describeErrors } from '../schemas.ts'
 import { collectFrom } from './collect.ts'
 
 type ControlOf<Kind extends PlanControl['kind']> = Extract<PlanControl, { kind: Kind }>

@@ -1,7 +1,7 @@
+import { describeErrors } from '../../policy/document/output-fault.ts'
 import type { PlanExtension } from '../../policy/document/plan.ts'
 import type { Json, JsonObject } from '../../policy/json.ts'
 import type { JsonSchemas } from '../../policy/json-schema/types.ts'
-import { describeErrors } from '../schemas.ts'
 import { readMessage } from './message.ts'
 
 export const invokeArgument = '--agentctl-invoke'

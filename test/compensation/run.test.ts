@@ -1,10 +1,9 @@
 import { appendFileSync, existsSync, readFileSync } from 'node:fs'
 import path from 'node:path'
 import { afterEach, expect, test } from 'vitest'
-import { openEmbedded, systemClock, systemIds, verifyAudit } from '../../ledger/index.ts'
+import { compensationsOf, openEmbedded, systemClock, systemIds, verifyAudit } from '../../ledger/index.ts'
 import type { Ledger } from '../../ledger/port.ts'
 import type { JsonObject } from '../../policy/json.ts'
-import { compensationsOf } from '../../runner/index.ts'
 import { dyingLedger, Killed } from '../runner/crash.ts'
 import {
   createScene,

@@ -252,6 +252,34 @@ describe.each(['node', 'worker'] as const)('the control plane on %s', engine => 
     })
   })
 
+  it('holds the result of a reconciliation to the schemas of the task, and records no value under a secret name', async () => {
+    const job = await begin()
+    const at = await client.attach(job)
+    const outputSchema = { type: 'object', required: ['changed'], properties: { changed: { type: 'boolean' } } }
+    const plan = { inline: { formatVersion: 1, tasks: { write: { action: {}, outputSchema } } } }
+    await send(at, { ...create(), plan }, move('running'), request(at.run, 'allow'), startEffect(at.run))
+    await send(at, finishEffect(at.run, 'uncertain'), move('uncertain'), finishRun('uncertain'))
+    job.end('failure')
+    const path = `${base}/effects/${effectOf(at.run)}/reconciliation`
+    const applied = { status: 'applied', reason: 'looked', evidence: null }
+    const wrong = [
+      applied,
+      { ...applied, result: { changed: 'yes' } },
+      { ...applied, status: 'not-applied', result: { changed: true } },
+    ]
+    for (const body of wrong)
+      expect(await client.post(path, token('bob'), body)).toMatchObject({
+        status: 422,
+        body: { code: 'invalid_result' },
+      })
+    expect(await client.get(`${base}/runs/${at.run}`, token('bob'))).toMatchObject({ body: { state: 'uncertain' } })
+    const right = { ...applied, result: { changed: true, password: 'hunter2hunter2' } }
+    const { status, body } = await client.post(path, token('bob'), right)
+    expect(status).toBe(200)
+    expect(body).toMatchObject({ state: 'succeeded', result: { changed: true } })
+    expect(JSON.stringify(body)).not.toContain('hunter2')
+  })
+
   it('keeps blobs by digest, in parts, for the holder of the lease', async () => {
     const job = await begin()
     const at = await client.attach(job)

@@ -1,5 +1,7 @@
-import type { RunSnapshot, TaskRecord } from '../../ledger/port.ts'
-import type { Plan, PlanTask } from '../../policy/document/plan.ts'
+import { resultFault } from '../policy/document/output-fault.ts'
+import type { Plan, PlanTask } from '../policy/document/plan.ts'
+import type { Json } from '../policy/json.ts'
+import type { RunSnapshot, TaskRecord } from './port.ts'
 
 /** A compensation as it becomes a task of its run. */
 export interface CompensationTask {
@@ -64,6 +66,17 @@ export function planOfRun({ plan, tasks }: Pick<RunSnapshot, 'plan' | 'tasks'>):
     compensates === undefined ? [] : [{ id: task, compensates, needs }],
   )
   return withCompensations(plan as unknown as Plan, compensations)
+}
+
+/**
+ * Why a result that a person vouches for cannot stand as what an effect of a task gave: it becomes the task's output, so it
+ * is held to the schemas that the run would have held it to. null where it can.
+ */
+export async function vouchedFault(snapshot: RunSnapshot, task: string, result: Json): Promise<string | null> {
+  // A stored plan is what a job sent: one that is none has no schemas.
+  const tasks = (planOfRun(snapshot) as Partial<Plan>).tasks ?? {}
+  const planned = Object.hasOwn(tasks, task) ? tasks[task] : undefined
+  return planned?.action === undefined ? null : resultFault(planned, result)
 }
 
 function asTask({ tasks }: Plan, { id, compensates, needs }: CompensationTask): PlanTask {
