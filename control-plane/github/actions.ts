@@ -83,6 +83,7 @@ export function actions(call: Caller, at: { owner: string; repo: string }): Acti
     dispatchInputs: (path, ref) =>
       call({ what: `reading ${path} at ${ref}` }, async octokit => {
         const file = await readText(octokit, { ...at, path, ref })
+        if (file !== null && 'fault' in file) throw new Error(`${file.source}: ${file.fault}`)
         return file === null ? null : declaredInputs(file.text)
       }),
   }

@@ -81,7 +81,7 @@ export function contents(call: Caller, repository: RepositoryName, at: { owner: 
   }
 }
 
-/** UTF-8 text of a file, null where there is none; a folder, a link or anything above 1 MiB is an error. */
+/** UTF-8 text of a file, null where there is none; a folder, a link or anything above 1 MiB is a fault, not an absence. */
 export async function readText(
   octokit: Octokit,
   file: { owner: string; repo: string; path: string; ref?: string },
@@ -92,10 +92,16 @@ export async function readText(
   })
   if (answer === null) return null
   const { data } = answer
-  if (Array.isArray(data) || data.type !== 'file' || !('content' in data) || data.encoding !== 'base64') {
-    throw new Error(`${file.path} is not a regular file of at most ${textLimitBytes} bytes`)
-  }
+  const place = `${file.owner}/${file.repo}:${file.path}`
+  if (Array.isArray(data)) return { source: place, fault: 'it is a folder' }
+  const source = `${place}@${data.sha}`
+  // What is larger has the encoding `none` and no content.
+  if (data.type !== 'file' || !('content' in data) || data.encoding !== 'base64')
+    return { source, fault: `it is not a regular file of at most ${textLimitBytes} bytes` }
   const bytes = Uint8Array.from(atob(data.content.replace(/\s/g, '')), char => char.charCodeAt(0))
-  const text = new TextDecoder('utf-8', { fatal: true }).decode(bytes)
-  return { text, source: `${file.owner}/${file.repo}:${file.path}@${data.sha}` }
+  try {
+    return { source, text: new TextDecoder('utf-8', { fatal: true }).decode(bytes) }
+  } catch {
+    return { source, fault: 'it is not UTF-8 text' }
+  }
 }

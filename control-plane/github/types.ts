@@ -112,11 +112,8 @@ export interface CommitPeople {
   cut: boolean
 }
 
-export interface FloorFile {
-  text: string
-  /** Where it was read, `owner/name:path@sha`. */
-  source: string
-}
+/** A file, and where it was read, `owner/name:path@sha`; `fault` says why what is there is no text. */
+export type FloorFile = { source: string; text: string } | { source: string; fault: string }
 
 export type ReactionContent = '+1' | '-1' | 'eyes' | 'rocket' | 'confused'
 export type StatusState = 'pending' | 'success' | 'failure' | 'error'

@@ -28,7 +28,7 @@ export async function readFloor(github: GitHubRepository, now: Date): Promise<Re
 
 function parse(file: FloorFile | null, source: 'organisation' | 'repository'): Floor | null {
   if (file === null) return null
-  const parsed = parseFloor(file.text, source)
+  const parsed = 'fault' in file ? { ok: false as const, message: file.fault } : parseFloor(file.text, source)
   if (parsed.ok) return parsed.floor
   throw problem(422, 'floor_invalid', `${file.source}: ${parsed.message}; correct it on its default branch`)
 }

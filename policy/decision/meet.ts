@@ -21,7 +21,7 @@ type Approvers = Floor['approvers']
 export function meetFloors(left: Floor, right: Floor): Floor {
   const a = normalizeFloor(left)
   const b = normalizeFloor(right)
-  return withoutUndefined<Floor>({
+  const met = withoutUndefined<Floor>({
     minimumIsolation: both(a.minimumIsolation, b.minimumIsolation, strongerIsolation),
     policy: both(a.policy, b.policy, meetBounds),
     limits: both(a.limits, b.limits, lowerLimits),
@@ -38,8 +38,8 @@ export function meetFloors(left: Floor, right: Floor): Floor {
     allowedWorkflowRefs: both(a.allowedWorkflowRefs, b.allowedWorkflowRefs, common),
     workspaceNotCaptured: both(a.workspaceNotCaptured, b.workspaceNotCaptured, (x, y) => (x === 'error' ? x : y)),
     requireHostFloor: both(a.requireHostFloor, b.requireHostFloor, (x, y) => x || y),
-    setBy: both(a.setBy, b.setBy, joinSources),
   })
+  return withoutUndefined<Floor>({ ...met, setBy: both(a.setBy, b.setBy, () => joinSources(a, b, met)) })
 }
 
 /** One spelling for each field: sorted lists, lower-case logins, nothing that another entry covers. */
@@ -110,10 +110,33 @@ function lowerLimits(left: { [name: string]: number }, right: { [name: string]: 
   return limits
 }
 
-function joinSources(left: { [field: string]: string[] }, right: { [field: string]: string[] }) {
-  const sources = { ...left }
-  for (const [field, floors] of Object.entries(right)) sources[field] = joinLists(sources[field] ?? [], floors)
+/** Fields whose values stand in a row from loose to strict: the stricter of two floors sets them alone. */
+const rows: ReadonlySet<string> = new Set([
+  'minimumIsolation',
+  'minimumApprovals',
+  'preventSelfApproval',
+  'expiresAfter',
+  'plainWords',
+  'onSuperseded',
+  'workspaceNotCaptured',
+  'requireHostFloor',
+  'policy.nonInteractive',
+])
+
+function joinSources(left: Floor, right: Floor, met: Floor): { [field: string]: string[] } {
+  const sources: { [field: string]: string[] } = {}
+  const inRow = (field: string) => rows.has(field) || field.startsWith('limits.')
+  for (const { setBy = {}, ...floor } of [left, right])
+    for (const [field, floors] of Object.entries(setBy))
+      if (!inRow(field) || statedValue(floor, field) === statedValue(met, field))
+        sources[field] = joinLists(sources[field] ?? [], floors)
   return sources
+}
+
+function statedValue(floor: Omit<Floor, 'setBy'>, field: string): unknown {
+  if (field === 'policy.nonInteractive') return floor.policy?.nonInteractive
+  const [, limit] = field.split('limits.')
+  return limit === undefined ? floor[field as keyof typeof floor] : floor.limits?.[limit]
 }
 
 function common(left: readonly string[], right: readonly string[]): string[] {

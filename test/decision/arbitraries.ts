@@ -1,5 +1,5 @@
 import fc from 'fast-check'
-import { type Floor, floorSchema, meetFloors } from '../../policy/decision/index.ts'
+import { type Floor, floorSchema, floorValue, meetFloors, parseFloor } from '../../policy/decision/index.ts'
 
 const names = ['a', 'b', 'c']
 const roots = ['.', 'out', 'out/a', 'out/b', 'src', '/', '/data', '/data/x']
@@ -78,3 +78,12 @@ export const floors: fc.Arbitrary<Floor> = written.map(value => {
   const floor = floorSchema.parse(value)
   return meetFloors(floor, floor)
 })
+
+/** The same, each stating who set its fields. */
+export const sourcedFloors: fc.Arbitrary<Floor> = fc
+  .tuple(floors, fc.constantFrom('host', 'organisation', 'repository'))
+  .map(([floor, source]) => {
+    const parsed = parseFloor(floorValue(floor), source)
+    if (!parsed.ok) throw new Error(parsed.message)
+    return parsed.floor
+  })

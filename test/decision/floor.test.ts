@@ -17,7 +17,8 @@ import {
   policyValues,
   type WrittenPolicy,
 } from '../../policy/decision/index.ts'
-import { floors } from './arbitraries.ts'
+import type { JsonObject } from '../../policy/json.ts'
+import { floors, sourcedFloors } from './arbitraries.ts'
 import { processEffect, processFacts, writeEffect, writeFacts } from './questions.ts'
 
 const runs = { numRuns: 400 }
@@ -33,6 +34,29 @@ describe('meet', () => {
       }),
       runs,
     )
+  })
+
+  it('names who set a field in any order of the floors, and of a stricter and a looser word the stricter one only', () => {
+    fc.assert(
+      fc.property(sourcedFloors, sourcedFloors, sourcedFloors, (a, b, c) => {
+        expect(meetFloors(a, b)).toEqual(meetFloors(b, a))
+        expect(meetFloors(meetFloors(a, b), c)).toEqual(meetFloors(a, meetFloors(b, c)))
+        expect(meetFloors(meetFloors(a, b), a)).toEqual(meetFloors(a, b))
+      }),
+      runs,
+    )
+    const parsed = (spec: JsonObject, source: string): Floor => {
+      const result = parseFloor(spec, source)
+      if (!result.ok) throw new Error(result.message)
+      return result.floor
+    }
+    const loose = parsed({ minimumIsolation: 'process', minimumApprovals: 1, limits: { maxTasks: 9 } }, 'repository')
+    const strict = parsed({ minimumIsolation: 'cell', minimumApprovals: 1, limits: { maxTasks: 8 } }, 'organisation')
+    expect(meetFloors(loose, strict).setBy).toMatchObject({
+      minimumIsolation: ['organisation'],
+      minimumApprovals: ['organisation', 'repository'],
+      'limits.maxTasks': ['organisation'],
+    })
   })
 
   it('absorbs what it already holds', () => {

@@ -110,6 +110,9 @@ export function status(world: World, record: RepositoryRecord, one: CommitStatus
   }
 }
 
+/** Above it a file's content is not shown (REST reference, "Get repository content", notes on size). */
+const shownBytes = 1_048_576
+
 /** GitHub's `content-file`. */
 export function contentFile(world: World, record: RepositoryRecord, path: string, ref: string, content: Uint8Array) {
   const { api, html } = urls(world, record)
@@ -127,10 +130,14 @@ export function contentFile(world: World, record: RepositoryRecord, path: string
     git_url: gitUrl,
     download_url: `${html}/raw/${ref}/${path}`,
     type: 'file',
-    content: Buffer.from(content)
-      .toString('base64')
-      .replaceAll(/(.{60})/g, '$1\n'),
-    encoding: 'base64',
+    ...(content.length > shownBytes
+      ? { content: '', encoding: 'none' }
+      : {
+          content: Buffer.from(content)
+            .toString('base64')
+            .replaceAll(/(.{60})/g, '$1\n'),
+          encoding: 'base64',
+        }),
     _links: { self, git: gitUrl, html: htmlUrl },
   }
 }
