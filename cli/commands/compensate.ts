@@ -36,7 +36,7 @@ export const compensate: Handler = async (context, [run = ''], given) => {
   return withLedger(context, async ledger => {
     const { store } = ledger
     const record = recordOf(store, run)
-    refuseForeign(record, 'what it did is undone in its job, where the document says compensation.onFailure: automatic')
+    refuseForeign(record, 'its control plane has it undone in that job (POST .../runs/ID/compensate)')
     const floor = readHostFloor()
     refuseStricter(snapshotOf(store, run), floor)
     if (!begin(context, store, record, options)) return nothingLeft(context, snapshotOf(store, run))

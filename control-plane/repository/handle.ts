@@ -37,6 +37,8 @@ export interface RepositoryHandle {
   resolve(input: ResolveInput): Promise<Answer<ApprovalView>>
   cancel(input: CancelInput): Promise<Answer<RunRecord>>
   reconcile(input: ReconcileInput): Promise<Answer<EffectRecord>>
+  /** Opens a run that ended without success for its compensations; its job is run again to do them. */
+  compensate(input: CompensateInput): Promise<Answer<RunRecord>>
 
   /** Puts a verified delivery into the inbox, once; its work starts soon after. */
   deliver(delivery: Delivery): Promise<'new' | 'duplicate'>
@@ -106,6 +108,12 @@ export interface ReconcileInput {
   reason: string
   evidence: Json
   result: Json
+  person: PersonClaims
+}
+
+export interface CompensateInput {
+  run: string
+  reason: string
   person: PersonClaims
 }
 

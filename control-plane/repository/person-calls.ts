@@ -1,4 +1,4 @@
-import { payloadOf, vouchedFault } from '../../ledger/index.ts'
+import { compensationsOf, payloadOf, vouchedFault } from '../../ledger/index.ts'
 import { LedgerError } from '../../ledger/port.ts'
 import type { Json } from '../../policy/json.ts'
 import { createRedactor } from '../../policy/redact.ts'
@@ -9,7 +9,10 @@ import type { RepositoryHandle } from './handle.ts'
 import { answerOf } from './refusals.ts'
 import { notFound, type RepositoryState } from './state.ts'
 
-type PersonCalls = Pick<RepositoryHandle, 'access' | 'resolve' | 'cancel' | 'reconcile' | 'retryDeadLetter'>
+type PersonCalls = Pick<
+  RepositoryHandle,
+  'access' | 'resolve' | 'cancel' | 'reconcile' | 'compensate' | 'retryDeadLetter'
+>
 
 /** What people change. Whether they may is read from GitHub at that moment, never from what is kept. */
 export function personCalls(state: RepositoryState, memory: AccessMemory): PersonCalls {
@@ -60,6 +63,21 @@ export function personCalls(state: RepositoryState, memory: AccessMemory): Perso
         store.control({ run, commands: [command] }, `github:${person.id}`)
         await state.changed()
         return store.effect(effect) ?? notFound('effect')
+      }),
+
+    compensate: ({ run, reason, person }) =>
+      answerOf(async () => {
+        unwrap(await access(person, 'write', true))
+        const snapshot = state.store.snapshot(run) ?? notFound('run')
+        const tasks = compensationsOf(snapshot)
+        const isOver = snapshot.record.endedAt !== null && snapshot.record.state !== 'succeeded'
+        // What else stands in the way is the ledger's to say.
+        if (tasks.length === 0 && isOver && snapshot.record.state !== 'uncertain')
+          throw problem(409, 'nothing_to_compensate', `nothing of run ${run} is left that says how it is undone`)
+        const command = { id: ids.uuid(), type: 'run.compensate', tasks, person, reason } as const
+        state.store.control({ run, commands: [command] }, `github:${person.id}`)
+        await state.changed()
+        return state.record(run)
       }),
 
     retryDeadLetter: ({ id, person }) =>

@@ -17,6 +17,7 @@ const methods: { readonly [Method in HandleMethod]: true } = {
   resolve: true,
   cancel: true,
   reconcile: true,
+  compensate: true,
   deliver: true,
   tick: true,
   access: true,

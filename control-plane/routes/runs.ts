@@ -28,6 +28,7 @@ const runsQuery = pageQuery.extend({
 })
 
 const cancelSchema = z.strictObject({ reason: z.string().max(2000) })
+const compensateSchema = z.strictObject({ reason: z.string().min(1).max(2000) })
 
 export const runOperations: Operation[] = [
   {
@@ -68,9 +69,19 @@ export const runOperations: Operation[] = [
     answer: runRecordSchema,
     refusals: [403, 409, 413, 415, 422, 503],
   },
+  {
+    method: 'post',
+    path: `${runPath}/compensate`,
+    summary:
+      'Undoes what succeeded in a run that failed, was denied or cancelled, by its job run again; needs write permission',
+    caller: 'person',
+    body: compensateSchema,
+    answer: runRecordSchema,
+    refusals: [403, 409, 413, 415, 422, 503],
+  },
 ]
 
-/** Reads of runs, and cancel. */
+/** Reads of runs, cancel and compensate. */
 export function runRoutes(config: Config, callers: Callers): Hono {
   const app = new Hono()
   const run = honoPath(runPath)
@@ -111,6 +122,11 @@ export function runRoutes(config: Config, callers: Callers): Hono {
     const { handle, person } = await callers.changer(c)
     const { reason } = await readJson(c.req.raw, cancelSchema, smallBodyLimitBytes)
     return c.json(unwrap(await handle.cancel({ run: c.req.param('run'), reason, person, via: 'api' })))
+  })
+  app.post(`${run}/compensate`, async c => {
+    const { handle, person } = await callers.changer(c)
+    const { reason } = await readJson(c.req.raw, compensateSchema, smallBodyLimitBytes)
+    return c.json(unwrap(await handle.compensate({ run: c.req.param('run'), reason, person })))
   })
   return app
 }

@@ -1,11 +1,14 @@
 import type { Person } from '../../policy/approval/record.ts'
 import type { EffectState } from '../../policy/states.ts'
 import type { CommandOf } from '../commands.ts'
+import { add } from '../outbox.ts'
+import { readByInstance, readRun } from '../read/runs.ts'
 import { Cells } from '../sql/cells.ts'
 import { isTerminalTask, mayReconcileEffect, mayReopenRun } from '../transitions.ts'
 import { cell } from '../values.ts'
 import { type RunChange, refused } from './change.ts'
 import { tasksOf } from './finish.ts'
+import { addRequesters } from './note.ts'
 import { type TaskRow, taskRow } from './task.ts'
 
 type Tasks = CommandOf<'compensation.begin'>['tasks']
@@ -33,9 +36,28 @@ export function compensateRun(change: RunChange, command: CommandOf<'run.compens
           : 'Resume or cancel it first.'
     throw refused('conflict', `Run ${run} is ${row.state}; a failed, denied or cancelled run is compensated. ${remedy}`)
   }
+  refuseSuperseded(change)
   change.reopen()
   addTasks(change, command.tasks, { from: row.state, person: command.person }, command.reason)
+  const { id, login } = command.person
+  // Who asks for it has caused what it asks about.
+  if (id !== null) addRequesters(change, [{ id, login, role: 'compensation' }])
+  if (row.hasInstance) {
+    const { seq } = change.chain
+    add(change.context, { id: `redispatch:compensate:${run}:${seq}`, run, kind: 'redispatch', payload: { run } })
+  }
   change.checkpoint()
+}
+
+/** A job takes the latest run of its place: an earlier one would never be gone on with. */
+function refuseSuperseded(change: RunChange): void {
+  const instance = readRun(change.context, change.run)?.instance ?? null
+  const latest = instance === null ? null : readByInstance(change.context, instance.key)
+  if (latest === null || latest.run === change.run) return
+  throw refused(
+    'conflict',
+    `Run ${change.run} was followed by run ${latest.run} of the same job; only the latest is compensated there. Undo it by hand.`,
+  )
 }
 
 function addTasks(
