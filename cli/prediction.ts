@@ -47,7 +47,23 @@ export async function predict(
   }
 }
 
-function predictionLines({ task, kind, outcome, reason, expected }: TaskPrediction, diff: boolean): Line[] {
-  const head: Line = [['bold', task], ` ${kind} `, [styles[outcome], outcome], reason === '' ? '' : `: ${reason}`]
+const known: { readonly [Predictability in TaskPrediction['predictability']]: string } = {
+  full: 'fully predictable',
+  partial: 'partially predictable',
+  none: 'not predictable',
+}
+
+function predictionLines(
+  { task, kind, outcome, reason, expected, predictability }: TaskPrediction,
+  diff: boolean,
+): Line[] {
+  const why = reason === '' ? '' : `: ${reason}`
+  const head: Line = [
+    ['bold', task],
+    ` ${kind} `,
+    [styles[outcome], outcome],
+    ['dim', ` (${known[predictability]})`],
+    why,
+  ]
   return diff && expected !== null ? [head, ...effectLines(expected)] : [head]
 }

@@ -1,7 +1,9 @@
 import type { ExpectedEffect } from '../policy/approval/record.ts'
 import type { Decision } from '../policy/decision/decision.ts'
 import { membersOf } from '../policy/document/collected.ts'
+import { predictabilityOfKind } from '../policy/document/index.ts'
 import type { Plan, PlanTask } from '../policy/document/plan.ts'
+import type { Predictability } from '../policy/effect.ts'
 import type { Json, JsonObject } from '../policy/json.ts'
 import { memoryDelta, shownExpected } from './drafts.ts'
 import { predictControl, remember, waitsForOutput } from './expansion/predict.ts'
@@ -29,6 +31,11 @@ export interface TaskPrediction {
   kind: string
   outcome: 'run' | 'unchanged' | 'ask' | 'denied' | 'failed' | 'skipped' | 'unknown'
   reason: string
+  /**
+   * How much of what the task comes to is known before it runs: all of it; the effect but not its result; or that it would
+   * run at most (`none`: a process may do anything, and what depends on output to come is not known).
+   */
+  predictability: Predictability
   /** The effect as an approval would show it, a diff for a write; null where unknown. Redacted. */
   expected: ExpectedEffect | null
   /** The five answers about the effect; null where nothing would be requested, or its input is not known. Redacted. */
@@ -73,6 +80,7 @@ export async function predictRun(ports: PredictPorts, plan: Plan): Promise<Predi
       kind: task.action.kind,
       outcome: predicted.outcome,
       reason: redactor.text(predicted.reason),
+      predictability: predictabilityOf(task, predicted),
       expected: predicted.expected === null ? null : shownExpected(redactor, predicted.expected),
       decision: redactor.json(predicted.decision as unknown as Json) as unknown as Decision | null,
       output: redactor.json(predicted.output),
@@ -83,6 +91,16 @@ export async function predictRun(ports: PredictPorts, plan: Plan): Promise<Predi
     refused: tasks.some(({ outcome }) => outcome === 'denied' || outcome === 'failed'),
     asks: tasks.some(({ outcome }) => outcome === 'ask'),
   }
+}
+
+/**
+ * An end that is known already is known in full; of what would run, or would be asked about, the input is known, so the
+ * rest is its kind's to say.
+ */
+function predictabilityOf({ action, control }: PlanTask, { outcome }: Judged): Predictability {
+  if (outcome === 'unknown') return 'none'
+  if (control !== undefined || (outcome !== 'run' && outcome !== 'ask')) return 'full'
+  return predictabilityOfKind(action.kind)
 }
 
 export type Judged = Pick<TaskPrediction, 'outcome' | 'reason' | 'expected' | 'output'>

@@ -2,6 +2,7 @@
 export { type CompileOptions, type CompileResult, compile } from './compile/compile.ts'
 export { planDigest } from './compile/digests.ts'
 export { readNamedFiles, workflowDigest } from './compile/files.ts'
+export { predictabilityOfKind } from './compile/kinds.ts'
 export { jsonSchemasFor } from './compile/schemas.ts'
 export { readVars } from './compile/vars.ts'
 export type { Diagnostic, DiagnosticCode } from './diagnostic.ts'

@@ -39,6 +39,7 @@ test('--check --diff predicts and leaves nothing behind; explain names the five 
   desk.put('gated.yaml', gated)
   const { code, stdout } = await desk.cli('run', 'gated.yaml', '--check', '--diff')
   expect([code, stdout]).toEqual([0, expect.stringContaining('+exactly this')])
+  expect(stdout).toContain('gated builtin.write ask (fully predictable)')
   const explained = envelopeOf(await desk.cli('explain', 'gated.yaml', 'gated', '--output', 'json'))
   expect(explained.data.decision.steps.map(({ step }: { step: string }) => step)).toEqual([
     'visible',

@@ -60,6 +60,11 @@ test('each task is predicted from facts and policy, and nothing changes', async 
     depends: 'unknown',
     absent: 'failed',
   })
+  const known = Object.fromEntries(prediction.tasks.map(({ task, predictability }) => [task, predictability]))
+  expect(known).toEqual({
+    ...Object.fromEntries(plan.order.map(task => [task, 'full'])),
+    ...{ again: 'none', tool: 'none', depends: 'none' },
+  })
   expect(prediction).toMatchObject({ refused: true, asks: true })
   const fresh = prediction.tasks.find(({ task }) => task === 'fresh')
   expect(fresh?.expected).toMatchObject({ kind: 'write', path: 'out/new', diff: expect.stringContaining('+n1') })

@@ -113,3 +113,8 @@ export const unsupportedKinds: { readonly [Name in ActionKind]?: string } = {
   'mcp.call': 'MCP',
   'a2a.delegate': 'A2A',
 }
+
+/** How much of an effect of a kind is known before it runs, once its input is. Unknown kinds are not predictable. */
+export function predictabilityOfKind(kind: string): Predictability {
+  return Object.hasOwn(kinds, kind) ? kinds[kind as ActionKind].predictability : 'none'
+}
