@@ -91,5 +91,7 @@ describe('a cancel in the middle of 64 tasks, four at a time', () => {
     expect(states.filter(state => state === 'succeeded')).toHaveLength(4)
     expect(states.filter(state => state === 'cancelled')).toHaveLength(62)
     expect(recordOf(scene, outcome)['each']?.output['items']).toHaveLength(64)
+    // Nothing was as much as requested for the others.
+    expect(scene.ledger.store.effects(outcome.run)).toHaveLength(4)
   })
 })
