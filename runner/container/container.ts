@@ -1,7 +1,8 @@
 import type { Captured, ProcessEnd } from '../executor.ts'
 import type { Directory } from '../facts/directory.ts'
 import type { OutputLimits, StreamName } from '../process/capture.ts'
-import type { CheckedImage, Engine } from './engine.ts'
+import type { CheckedImage, Controls, Engine } from './engine.ts'
+import type { InitControls } from './init.ts'
 
 export type { CheckedImage, ContainerState, Engine, EngineKind } from './engine.ts'
 
@@ -27,30 +28,39 @@ export interface ContainerProcess {
   /** Ids of the run and of the effect, for its labels. */
   run: string
   effect: string
+  /** For tests: between its creation and its start; absent = nothing. */
+  beforeStart?(container: string): Promise<void>
 }
 
-/** What was seen in force, of the engine's inspect and of the first process where /proc shows it. */
+/** What was found in force while it lived. */
 export interface ControlsFound {
   engine: { kind: string; version: string; address: string }
   image: { reference: string; id: string }
-  /** By name, as the engine's inspect shows them; empty where no container was made. */
-  inspected: { [name: string]: string | number | boolean }
-  /** Of /proc/<init>; null with the reason where it could not be read, such as that it had ended already. */
-  init:
-    | { capBnd: string; noNewPrivs: string; seccomp: string; uid: string; cwdIsSame: boolean }
-    | { notReadable: string }
-  /** Whether memory ran out while it lived, as far as there is evidence. */
+  /** By name, as the engine's inspect showed them before the start; empty where no container was made. */
+  inspected: Controls
+  /** Of the first process, where /proc shows it. */
+  init: InitControls | { notReadable: string }
+  /** Whether there is evidence that memory ran out while it lived. */
   memoryRanOut: boolean
-  /** The container was looked up once more at the end, and was gone. */
+  /** Looked up once more at the end, it was gone; true also where none was made. */
   removed: boolean
+  /** Its id, empty where none was made. */
+  container: string
+}
+
+/**
+ * How it ended, as a host process ends. `exitCode` is the number that the engine gave, whatever the end was: 137 is what
+ * SIGKILL leaves and a number that a program may choose, an end by SIGKILL here; null where none was seen.
+ */
+export interface ContainerResult {
+  end: ProcessEnd
+  captured: Captured
+  controls: ControlsFound
+  exitCode: number | null
 }
 
 export interface RunningContainer {
-  /**
-   * The same ends as those of a host process. `exitCode` is the number that the engine gave, whatever the end was: 137 is
-   * both that of SIGKILL and a number that a program may choose; null where none was seen.
-   */
-  wait: Promise<{ end: ProcessEnd; captured: Captured; controls: ControlsFound; exitCode: number | null }>
+  wait: Promise<ContainerResult>
   /** Kills and removes it; resolves when it is gone. */
   kill(reason: string): Promise<void>
 }

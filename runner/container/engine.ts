@@ -1,6 +1,6 @@
 import type { Duplex } from 'node:stream'
 
-/** The two engines; `auto` of a document takes the first of them that has the image (03, Container). */
+/** The engines, in the order in which `auto` tries them (03, Container). */
 export const engineKinds = ['docker', 'podman'] as const
 export type EngineKind = (typeof engineKinds)[number]
 
@@ -32,25 +32,29 @@ export interface ContainerSpec {
   cpuLimitMillis: number
   pidsLimit: number
   labels: { readonly [name: string]: string }
-  /** A cgroup that agentctl made for it, from the top of the hierarchy; null = the engine's own place. */
+  /** A cgroup for it alone, from the top of the hierarchy; null = the engine's own place. */
   cgroupParent: string | null
 }
 
 /** How a container stands. */
 export interface ContainerState {
-  status: string
   running: boolean
-  /** Of its first process on the engine's host; 0 while it does not run. */
-  pid: number
-  /** Null until it has ended. */
-  exitCode: number | null
-  oomKilled: boolean
   /** Whether it was ever started. */
   started: boolean
-  /** The engine's own words on why it could not start; empty otherwise. */
-  error: string
-  /** The whole answer of the engine's inspect. */
-  raw: unknown
+  /** Of its first process on the engine's host; 0 while it does not run. */
+  pid: number
+  /** Whether it was started and runs no more. */
+  over: boolean
+  /** Null until it is over, and where the engine does not know it even then. */
+  exitCode: number | null
+  oomKilled: boolean
+  /** The controls as the engine shows them, by name, comparable with `asked` of the same engine. */
+  controls: Controls
+}
+
+/** Each control of a container by name, as an engine tells it. */
+export interface Controls {
+  [name: string]: string
 }
 
 /** A container with its labels. */
@@ -59,28 +63,29 @@ export interface ListedContainer {
   labels: { readonly [name: string]: string }
 }
 
-/** Both output streams of a container in the engine's frames; what is written to it is the container's stdin. */
-export type AttachedStream = Duplex
-
 /**
- * One container engine through its API: no command of an engine is ever run for it. Each call fails with an EngineFault,
- * and after `limitMilliseconds` at the latest where one is given.
+ * One container engine through its API: no command of an engine is ever run for an effect. Each call fails with an
+ * EngineFault, within a bound of its own.
  */
 export interface Engine {
   readonly kind: EngineKind
   readonly version: string
   /** Where it answers, `unix:///run/docker.sock`. */
   readonly address: string
-  /** Whether containers share this host's /proc, so that what is in force can be read there. */
+  /** Whether its containers are processes of this host, so that what is in force can be read in /proc. */
   readonly isLocal: boolean
+  /** Whether a cgroup may be named in which a container is made. */
+  readonly takesCgroupParent: boolean
   /** Null where the image is not there. */
   image(reference: string): Promise<CheckedImage | null>
   /** Answers the id of the container. */
   create(spec: ContainerSpec): Promise<string>
-  /** Before the start, so that nothing is missed. */
-  attach(id: string, stdin: boolean): Promise<AttachedStream>
+  /** What `inspect` must show of a container that was made from this. */
+  asked(spec: ContainerSpec): Controls
+  /** Both output streams in the engine's frames; what is written to it is the container's stdin. Before the start. */
+  attach(id: string, stdin: boolean): Promise<Duplex>
   start(id: string): Promise<void>
-  /** Resolves once it has ended the next time: asked before the start. */
+  /** Resolves once it has ended the next time: asked before the start, for as long as it takes. */
   wait(id: string, signal: AbortSignal): Promise<void>
   /** Null where there is no such container. */
   inspect(id: string): Promise<ContainerState | null>
@@ -88,16 +93,19 @@ export interface Engine {
   kill(id: string): Promise<void>
   /** By force, with its volumes; no error where it is gone. */
   remove(id: string): Promise<void>
-  /** Containers that agentctl made, ended ones too. */
+  /** Containers that carry agentctl's labels, ended ones too. */
   list(): Promise<ListedContainer[]>
 }
 
-/** What an engine answered, or that it did not: `status` is null where no answer came. */
+/** What an engine answered instead; `status` is the HTTP status, null where no whole answer came. */
 export class EngineFault extends Error {
   override readonly name = 'EngineFault'
   readonly status: number | null
-  constructor(status: number | null, message: string, options?: ErrorOptions) {
+  /** Of the system, where the connection failed: ENOENT, EACCES, ECONNREFUSED; empty otherwise. */
+  readonly code: string
+  constructor(status: number | null, code: string, message: string, options?: ErrorOptions) {
     super(message, options)
     this.status = status
+    this.code = code
   }
 }

@@ -1,5 +1,390 @@
-import type { ContainerProcess, RunningContainer } from './container.ts'
+import { statSync } from 'node:fs'
+import type { Duplex } from 'node:stream'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { describeError } from '../../policy/redact.ts'
+import type { ProcessEnd } from '../executor.ts'
+import { identityOf } from '../facts/directory.ts'
+import { Capture } from '../process/capture.ts'
+import { type Seen, seeProcess } from '../process/containment/proc.ts'
+import { signalSeen } from '../process/containment/signal.ts'
+import type { ContainerProcess, ContainerResult, ControlsFound, RunningContainer } from './container.ts'
+import { type ContainerSpec, type ContainerState, EngineFault } from './engine.ts'
+import { Frames } from './frames.ts'
+import { initFaults, readInit } from './init.ts'
+import { label, ownerLabel } from './labels.ts'
+import { memoryRanOut, removeParent } from './memory-evidence.ts'
+import { startFault } from './start-fault.ts'
 
-export function runContainer(_request: ContainerProcess): RunningContainer {
-  throw new Error('not there yet')
+/** How often a silent container is looked at, and how often at most once its output has ended. */
+const watchMilliseconds = 5_000
+const lookMilliseconds = 500
+/** From its end until its output must have ended too, while nothing more of it comes. */
+const drainMilliseconds = 5_000
+/** For its kill and removal; less of it once a whole job waits to end. */
+const removeMilliseconds = 20_000
+const removeCancelledMilliseconds = 3_500
+/** How long a run that was told to stop waits for a container that is just being made. */
+const lateCreateMilliseconds = 1_000
+
+/**
+ * Runs one command in one container: made, looked at, attached, started, waited for, removed, and proven to be gone. It
+ * never throws: how it ended is the result, whatever went wrong.
+ */
+export function runContainer(request: ContainerProcess): RunningContainer {
+  const killing = new AbortController()
+  const life = new Life(request, AbortSignal.any([request.signal, killing.signal]))
+  const wait = life.result()
+  return {
+    wait,
+    async kill(reason) {
+      killing.abort(new Error(reason))
+      await wait
+    },
+  }
+}
+
+/** Number of the containers of this process: names of cgroups. */
+let made = 0
+
+/** Why it is not left running; the first cause stands. */
+class Stopped extends Error {
+  readonly end: ProcessEnd
+  constructor(end: ProcessEnd) {
+    super(end.kind)
+    this.end = end
+  }
+}
+
+/** One container from its creation to its removal. */
+class Life {
+  readonly #request: ContainerProcess
+  readonly #signal: AbortSignal
+  readonly #spec: ContainerSpec
+  readonly #capture: Capture
+  readonly #stop = Promise.withResolvers<never>()
+  /** Ends the calls that wait for it. */
+  readonly #over = new AbortController()
+  readonly #outputEnded = Promise.withResolvers<void>()
+  readonly #controls: ControlsFound
+  #heardAt = 0
+  #hasOutputEnded = false
+  #isStopped = false
+  #isRemoved = false
+  #wasStarted = false
+  #init: Seen | null = null
+  #state: ContainerState | null = null
+
+  constructor(request: ContainerProcess, signal: AbortSignal) {
+    const { engine, image } = request
+    this.#request = request
+    this.#signal = signal
+    this.#capture = new Capture(request.limits)
+    made += 1
+    this.#spec = {
+      image,
+      command: request.command,
+      args: request.args,
+      source: request.cwd.path,
+      environment: request.environment,
+      stdin: request.stdin !== null,
+      memoryLimitBytes: request.memoryLimitBytes,
+      cpuLimitMillis: request.cpuLimitMillis,
+      pidsLimit: request.pidsLimit,
+      labels: { [label.run]: request.run, [label.effect]: request.effect, [label.owner]: ownerLabel() },
+      cgroupParent: engine.takesCgroupParent ? `/agentctl-container-${process.pid}-${made}` : null,
+    }
+    this.#controls = {
+      engine: { kind: engine.kind, version: engine.version, address: engine.address },
+      image: { reference: image.reference, id: image.id },
+      inspected: {},
+      init: { notReadable: 'it was not started' },
+      memoryRanOut: false,
+      removed: true,
+      container: '',
+    }
+    // It may never be waited for.
+    this.#stop.promise.catch(() => {})
+  }
+
+  async result(): Promise<ContainerResult> {
+    const onAbort = () => this.#halt({ kind: 'cancelled', reason: reasonOf(this.#signal) })
+    this.#signal.addEventListener('abort', onAbort, { once: true })
+    if (this.#signal.aborted) onAbort()
+    let end: ProcessEnd
+    try {
+      end = await this.#live()
+    } catch (error) {
+      end = error instanceof Stopped ? error.end : { kind: 'lost', message: describeError(error) }
+    }
+    this.#isStopped = true
+    this.#signal.removeEventListener('abort', onAbort)
+    this.#controls.removed = await this.#remove(
+      end.kind === 'cancelled' ? removeCancelledMilliseconds : removeMilliseconds,
+    )
+    this.#over.abort()
+    return {
+      end,
+      captured: { stdout: this.#capture.bytes('stdout'), stderr: this.#capture.bytes('stderr') },
+      controls: this.#controls,
+      exitCode: this.#state?.exitCode ?? null,
+    }
+  }
+
+  /** From nothing to its end; throws Stopped for every other end. */
+  async #live(): Promise<ProcessEnd> {
+    const { engine, cwd, stdin, timeoutSeconds, beforeStart } = this.#request
+    this.#refuseSwapped()
+    const id = await this.#create()
+    const [stream] = await Promise.all([this.#before('attach', engine.attach(id, this.#spec.stdin)), this.#check(id)])
+    this.#listen(stream)
+    await beforeStart?.(id)
+    this.#refuseSwapped()
+    const exited = this.#exited(id)
+    exited.catch(() => {})
+    await this.#unlessStopped(this.#start(id))
+    const timer = setTimeout(() => this.#halt({ kind: 'timed_out', seconds: timeoutSeconds }), timeoutSeconds * 1_000)
+    try {
+      if (stdin !== null) stream.end(stdin)
+      const looking = this.#lookAtInit(id, cwd)
+      await this.#unlessStopped(Promise.all([exited, looking]))
+      return await this.#unlessStopped(this.#endSeen(id))
+    } finally {
+      clearTimeout(timer)
+    }
+  }
+
+  async #unlessStopped<T>(act: Promise<T>): Promise<T> {
+    return await Promise.race([act, this.#stop.promise])
+  }
+
+  /** One that is made only after the run was told to stop is removed all the same. */
+  async #create(): Promise<string> {
+    const { engine } = this.#request
+    if (this.#isStopped) await this.#stop.promise
+    const creating = engine.create(this.#spec).then(id => {
+      if (this.#isRemoved) void engine.remove(id).catch(() => {})
+      this.#controls.container = id
+      return id
+    })
+    try {
+      return await this.#before('create', creating)
+    } catch (error) {
+      await within(lateCreateMilliseconds, creating)
+      throw error
+    }
+  }
+
+  /** A step before the start: whatever fails in it, nothing of the command has run. */
+  async #before<T>(step: string, act: Promise<T>): Promise<T> {
+    const told = act.catch((error: unknown) => {
+      throw new Stopped(startFault(step, error, this.#request))
+    })
+    return await this.#unlessStopped(told)
+  }
+
+  /** What the engine made is compared with what was asked for, each control: a difference starts nothing. */
+  async #check(id: string): Promise<void> {
+    const { engine } = this.#request
+    const state = await this.#before('inspect', engine.inspect(id))
+    const asked = engine.asked(this.#spec)
+    this.#controls.inspected = state?.controls ?? {}
+    const different = Object.keys(asked).filter(name => asked[name] !== state?.controls[name])
+    if (different.length === 0) return
+    const message = `${engine.kind} does not show ${different.join(', ')} of the container as asked for; it was not started`
+    throw new Stopped({ kind: 'spawn_failed', code: 'control_not_in_force', message })
+  }
+
+  /** The engine opens the path again: it must still be the directory that was decided about. */
+  #refuseSwapped(): void {
+    const { cwd } = this.#request
+    if (cwd.fd === null) return
+    let there: string
+    try {
+      const { dev, ino } = statSync(cwd.path)
+      there = `${dev}:${ino}`
+    } catch {
+      there = ''
+    }
+    if (there === identityOf(cwd.fd)) return
+    const message = `the working directory ${cwd.path} is another one than was checked; nothing ran, run the task again`
+    throw new Stopped({ kind: 'spawn_failed', code: 'cwd_changed', message })
+  }
+
+  async #start(id: string): Promise<void> {
+    const { engine } = this.#request
+    this.#wasStarted = true
+    try {
+      await engine.start(id)
+    } catch (error) {
+      const state = await engine.inspect(id).catch(() => null)
+      // Only where the engine says that it never ran is that known.
+      if (state !== null && !state.started && !state.running)
+        throw new Stopped(startFault('start', error, this.#request))
+      throw new Stopped({ kind: 'lost', message: `the engine failed at the start: ${describeError(error)}` })
+    }
+  }
+
+  #listen(stream: Duplex): void {
+    const frames = new Frames((name, bytes) => {
+      if (this.#isStopped) return
+      const { kept, overflow } = this.#capture.add(name, bytes)
+      if (kept.length > 0) this.#request.onOutput(name, kept)
+      if (overflow !== null) this.#halt(overflow)
+    })
+    let isClean = false
+    const broken = (why: string) => this.#halt({ kind: 'lost', message: `the container's output was lost: ${why}` })
+    stream.on('data', (chunk: Buffer) => {
+      this.#heardAt = performance.now()
+      try {
+        frames.add(chunk)
+      } catch (error) {
+        broken(describeError(error))
+      }
+    })
+    stream.on('end', () => {
+      isClean = frames.isWhole
+      if (!isClean) broken('it ended within a frame')
+    })
+    stream.on('error', error => broken(describeError(error)))
+    stream.on('close', () => {
+      if (!isClean) broken('the connection was closed')
+      this.#hasOutputEnded = true
+      this.#outputEnded.resolve()
+    })
+    this.#over.signal.addEventListener('abort', () => stream.destroy(), { once: true })
+  }
+
+  /** Resolves once it has ended, told by the engine or seen: Podman tells nobody of one that was quick. */
+  async #exited(id: string): Promise<void> {
+    const { engine } = this.#request
+    const told = engine.wait(id, this.#over.signal).catch((error: unknown) => {
+      if (this.#over.signal.aborted) return
+      if (error instanceof EngineFault && error.status !== null) return
+      this.#halt({ kind: 'lost', message: `the engine was lost while it ran: ${describeError(error)}` })
+    })
+    await Promise.race([told.then(() => this.#seenOver(id, 1)), this.#watch(id)])
+  }
+
+  async #watch(id: string): Promise<void> {
+    while (!this.#hasOutputEnded) {
+      if (this.#over.signal.aborted) return
+      await Promise.race([sleep(watchMilliseconds, null, { ref: false }), this.#outputEnded.promise])
+      if (await this.#isOver(id)) return
+    }
+    await this.#seenOver(id, 2)
+  }
+
+  /** Looks until it is over, ever more slowly. */
+  async #seenOver(id: string, pause: number): Promise<void> {
+    for (let next = pause; !(await this.#isOver(id)); next = Math.min(next * 2, lookMilliseconds)) {
+      if (this.#over.signal.aborted || this.#isStopped) return
+      await sleep(next)
+    }
+  }
+
+  /** An engine that does not answer says nothing; one that is gone has lost it. */
+  async #isOver(id: string): Promise<boolean> {
+    try {
+      const state = await this.#request.engine.inspect(id)
+      if (state === null) this.#halt({ kind: 'lost', message: 'the container was removed by somebody else' })
+      else if (state.over) this.#state = state
+      return state === null || state.over
+    } catch (error) {
+      const isGone =
+        error instanceof EngineFault && ['ECONNREFUSED', 'ENOENT', 'ECONNRESET', 'EPIPE'].includes(error.code)
+      if (isGone) this.#halt({ kind: 'lost', message: `the engine is gone: ${describeError(error)}` })
+      return isGone
+    }
+  }
+
+  async #lookAtInit(id: string, cwd: ContainerProcess['cwd']): Promise<void> {
+    const { engine } = this.#request
+    if (!engine.isLocal) {
+      this.#controls.init = { notReadable: 'its processes are not those of this host' }
+      return
+    }
+    const state = await engine.inspect(id).catch(() => null)
+    const pid = state?.pid ?? 0
+    if (pid > 0) this.#init = seeProcess(pid)
+    const init = await readInit(pid, cwd)
+    this.#controls.init = init
+    if ('notReadable' in init) return
+    const faults = initFaults(init)
+    if (faults.length === 0) return
+    const what = `${faults.join(', ')} of the container's first process is not as asked for`
+    this.#halt({ kind: 'lost', message: `${what}; it was killed` })
+  }
+
+  /** Its end with all of its output. */
+  async #endSeen(id: string): Promise<ProcessEnd> {
+    this.#heardAt = performance.now()
+    while (!this.#hasOutputEnded) {
+      const left = this.#heardAt + drainMilliseconds - performance.now()
+      if (left <= 0) return { kind: 'lost', message: "the container's output did not end with it" }
+      await Promise.race([sleep(left), this.#outputEnded.promise])
+    }
+    const state = this.#state ?? (await this.#request.engine.inspect(id))
+    this.#state = state
+    const { memoryLimitBytes } = this.#request
+    const code = state?.exitCode ?? null
+    if (code === null) return { kind: 'lost', message: 'the engine gave no exit code' }
+    const ranOut = state?.oomKilled === true || memoryRanOut(this.#spec.cgroupParent, memoryLimitBytes)
+    this.#controls.memoryRanOut = ranOut
+    if (code !== 0 && ranOut) return { kind: 'limit_exceeded', limit: 'memory', amount: memoryLimitBytes }
+    return code === 137 ? { kind: 'signalled', signal: 'SIGKILL' } : { kind: 'exited', code }
+  }
+
+  #halt(end: ProcessEnd): void {
+    if (this.#isStopped) return
+    this.#isStopped = true
+    this.#stop.reject(new Stopped(end))
+  }
+
+  /** Through the engine; where that cannot, its first process itself, with which every other one ends. */
+  async #kill(id: string, left: () => number): Promise<void> {
+    const killed = await within(left() / 2, this.#request.engine.kill(id))
+    if (killed === null && this.#init !== null) signalSeen(null, this.#init, 'SIGKILL')
+    while (this.#isInitThere() && left() > 0) await sleep(5)
+  }
+
+  #isInitThere(): boolean {
+    return this.#init !== null && seeProcess(this.#init.pid)?.start === this.#init.start
+  }
+
+  /** Whether it is gone, looked up once more. */
+  async #remove(milliseconds: number): Promise<boolean> {
+    const { engine } = this.#request
+    const deadline = performance.now() + milliseconds
+    const left = () => Math.max(0, deadline - performance.now())
+    this.#isRemoved = true
+    const id = this.#controls.container
+    if (id === '') return true
+    if (this.#wasStarted && this.#state === null) await this.#kill(id, left)
+    await within(left(), engine.remove(id))
+    const isGone =
+      (await within(
+        Math.max(left(), lookMilliseconds),
+        engine.inspect(id).then(state => state === null),
+      )) === true
+    const parent = this.#spec.cgroupParent
+    if (parent !== null && isGone) await removeParent(parent)
+    return isGone && !this.#isInitThere()
+  }
+}
+
+/** What it answers in time; null where it does not, or fails. */
+async function within<T>(milliseconds: number, act: Promise<T>): Promise<T | null> {
+  const late = new AbortController()
+  const answer = act.then(
+    value => value,
+    () => null,
+  )
+  const timer = sleep(milliseconds, null, { signal: late.signal }).catch(() => null)
+  const first = await Promise.race([answer, timer])
+  late.abort()
+  return first
+}
+
+function reasonOf({ reason }: AbortSignal): string {
+  return reason instanceof Error ? reason.message : String(reason ?? 'cancelled')
 }

@@ -8,10 +8,10 @@ import { describeError } from '../../policy/redact.ts'
 const shipped: ReadonlySet<string> = new Set(['linux-x64', 'linux-arm64'])
 
 /**
- * Loads koffi's binary (1.1 MB, 2 ms): beside the bundle, whose chunks lie one folder deeper, else from the package in
- * the source tree. No variable of the environment has a say in it.
+ * Finds koffi's binary: beside the bundle, whose chunks lie one folder deeper, else from the package in the source tree. No
+ * variable of the environment has a say in it.
  */
-export function loadKoffi(): { koffi: typeof Koffi } | { absent: string } {
+export function findKoffi(): { file: string } | { absent: string } {
   const target = `${process.platform}-${process.arch}`
   if (!shipped.has(target)) return { absent: `no native layer is shipped for ${target}` }
   const places = [
@@ -24,10 +24,16 @@ export function loadKoffi(): { koffi: typeof Koffi } | { absent: string } {
       'koffi.node',
     ),
   ]
-  const place = places.find(existsSync)
-  if (place === undefined) return { absent: `the native layer native/${target}/koffi.node is missing` }
+  const file = places.find(existsSync)
+  return file === undefined ? { absent: `the native layer native/${target}/koffi.node is missing` } : { file }
+}
+
+/** Loads koffi's binary (1.1 MB, 2 ms). */
+export function loadKoffi(): { koffi: typeof Koffi } | { absent: string } {
+  const found = findKoffi()
+  if ('absent' in found) return found
   try {
-    return { koffi: createRequire(import.meta.url)(place) as typeof Koffi }
+    return { koffi: createRequire(import.meta.url)(found.file) as typeof Koffi }
   } catch (error) {
     return { absent: `the native layer could not be loaded: ${describeError(error)}` }
   }

@@ -1,0 +1,191 @@
+import type { IncomingMessage } from 'node:http'
+import type { Duplex } from 'node:stream'
+import type Docker from 'dockerode'
+import { z } from 'zod'
+import { describeError } from '../../policy/redact.ts'
+import { bounded, faultOf } from './calls.ts'
+import { type ContainerState, EngineFault, type ListedContainer } from './engine.ts'
+import { label } from './labels.ts'
+
+/** Where an engine answers: a socket of this host, or a port. */
+export type EndPoint =
+  | { socketPath: string }
+  | { host: string; port: number; protocol: 'http' | 'https'; ca?: string; cert?: string; key?: string }
+
+/** How long an engine may take for what it does at once, and for what it does on disk; milliseconds. */
+const quick = 15_000
+const slow = 60_000
+
+const stateSchema = z.object({
+  State: z.object({
+    Running: z.boolean(),
+    Status: z.string(),
+    Pid: z.int(),
+    ExitCode: z.int(),
+    OOMKilled: z.boolean(),
+    StartedAt: z.string(),
+  }),
+})
+
+/** The calls that both engines take alike, over dockerode's HTTP client, which keeps its connections. */
+export class EngineClient {
+  readonly #docker: Docker
+  readonly #controls: (inspected: unknown) => ContainerState['controls']
+  readonly #inspectPath: (id: string) => string
+
+  constructor(
+    docker: Docker,
+    inspectPath: (id: string) => string,
+    controls: (inspected: unknown) => ContainerState['controls'],
+  ) {
+    this.#docker = docker
+    this.#inspectPath = inspectPath
+    this.#controls = controls
+  }
+
+  /** One request with a JSON answer. */
+  async call(what: string, method: 'GET' | 'POST', path: string, options: CallOptions = {}): Promise<unknown> {
+    const { body, ok = [200], limit = quick } = options
+    return await bounded(what, limit, signal =>
+      this.#dial(
+        { method, path, ...(body !== undefined && { options: { _body: body } }), statusCodes: statuses(ok) },
+        signal,
+      ),
+    )
+  }
+
+  async create(body: object): Promise<string> {
+    const made = await bounded('create', slow, abortSignal =>
+      this.#docker.createContainer({ ...body, abortSignal } as Docker.ContainerCreateOptions),
+    )
+    return made.id
+  }
+
+  async attach(id: string, stdin: boolean): Promise<Duplex> {
+    const options = { stream: true, stdin, stdout: true, stderr: true, hijack: true }
+    const attached = bounded('attach', slow, () => this.#docker.getContainer(id).attach(options))
+    return (await attached) as Duplex
+  }
+
+  async start(id: string): Promise<void> {
+    await bounded('start', slow, abortSignal => this.#docker.getContainer(id).start({ abortSignal }))
+  }
+
+  /** By hand: dockerode's own never answers where the engine goes away meanwhile. */
+  async wait(id: string, signal: AbortSignal): Promise<void> {
+    const path = `/containers/${id}/wait?condition=next-exit&`
+    try {
+      const answer = await this.#dial({ method: 'POST', path, isStream: true, statusCodes: statuses([200]) }, signal)
+      let length = 0
+      for await (const chunk of answer as IncomingMessage) length += (chunk as Buffer).length
+      if (length === 0) throw new EngineFault(null, 'ECONNRESET', 'wait: the engine answered nothing')
+    } catch (error) {
+      throw faultOf('wait', error)
+    }
+  }
+
+  async inspect(id: string): Promise<ContainerState | null> {
+    const inspected = await orGone(this.call('inspect', 'GET', this.#inspectPath(id)))
+    if (inspected === null) return null
+    const parsed = stateSchema.safeParse(inspected)
+    if (!parsed.success) throw new EngineFault(null, '', `inspect: not understood: ${z.prettifyError(parsed.error)}`)
+    const { State } = parsed.data
+    // The engines' zero of time; a container that was only created shows the exit code 0 all the same.
+    const started = !State.StartedAt.startsWith('0001-')
+    const over = started && !State.Running && ['exited', 'stopped', 'dead', 'removing'].includes(State.Status)
+    return {
+      running: State.Running,
+      started,
+      pid: State.Pid,
+      over,
+      exitCode: over && State.ExitCode >= 0 ? State.ExitCode : null,
+      oomKilled: State.OOMKilled,
+      controls: this.#readControls(inspected),
+    }
+  }
+
+  async kill(id: string): Promise<void> {
+    const killed = bounded('kill', quick, abortSignal =>
+      this.#docker.getContainer(id).kill({ signal: 'SIGKILL', abortSignal }),
+    )
+    await killed.catch(unlessStatus([404, 409]))
+  }
+
+  async remove(id: string): Promise<void> {
+    const removed = bounded('remove', slow, abortSignal =>
+      this.#docker.getContainer(id).remove({ force: true, v: true, abortSignal }),
+    )
+    await removed.catch(unlessStatus([404, 409]))
+  }
+
+  async list(): Promise<ListedContainer[]> {
+    const listed = await bounded('list', quick, abortSignal =>
+      this.#docker.listContainers({ all: true, filters: { label: [label.owner] }, abortSignal }),
+    )
+    return listed.map(({ Id, Labels }) => ({ id: Id, labels: Labels ?? {} }))
+  }
+
+  #readControls(inspected: unknown): ContainerState['controls'] {
+    try {
+      return this.#controls(inspected)
+    } catch (error) {
+      const what = error instanceof z.ZodError ? z.prettifyError(error) : describeError(error)
+      throw new EngineFault(null, '', `inspect: not understood: ${what}`)
+    }
+  }
+
+  async #dial(options: DialOptions, abortSignal: AbortSignal): Promise<unknown> {
+    const { promise, resolve, reject } = Promise.withResolvers<unknown>()
+    const modem: Modem = this.#docker.modem
+    modem.dial({ ...options, abortSignal }, (error, data) => (error === null ? resolve(data) : reject(error)))
+    return await promise
+  }
+}
+
+interface CallOptions {
+  body?: object
+  /** HTTP statuses of success. */
+  ok?: readonly number[]
+  /** Milliseconds. */
+  limit?: number
+}
+
+interface DialOptions {
+  method: 'GET' | 'POST'
+  path: string
+  options?: { _body: object }
+  isStream?: boolean
+  statusCodes: { [status: number]: true }
+}
+
+/** What is used of dockerode's HTTP client. */
+interface Modem {
+  dial(options: DialOptions & { abortSignal: AbortSignal }, done: (error: Error | null, data: unknown) => void): void
+}
+
+/** A client for one engine. Loads dockerode, at the first container and never before. */
+export async function loadDockerode(at: EndPoint): Promise<Docker> {
+  const { default: Docker } = await import('dockerode')
+  // Explicit, since its own defaults come from the environment of this process.
+  return new Docker({ host: '', timeout: 0, ...at })
+}
+
+/** Null for what is not there. */
+export async function orGone<T>(answer: Promise<T>): Promise<T | null> {
+  try {
+    return await answer
+  } catch (error) {
+    if (error instanceof EngineFault && error.status === 404) return null
+    throw error
+  }
+}
+
+function unlessStatus(fine: readonly number[]): (error: unknown) => void {
+  return error => {
+    if (!(error instanceof EngineFault && error.status !== null && fine.includes(error.status))) throw error
+  }
+}
+
+function statuses(ok: readonly number[]): { [status: number]: true } {
+  return Object.fromEntries(ok.map(status => [status, true as const]))
+}

@@ -1,0 +1,78 @@
+import { hostname, release } from 'node:os'
+import { z } from 'zod'
+import { ExecutorError } from '../executor.ts'
+import type { EngineKind } from './engine.ts'
+
+/** What an engine says of itself, on the endpoint that both have. */
+export const infoSchema = z.object({
+  OSType: z.string(),
+  Name: z.string(),
+  KernelVersion: z.string(),
+  ServerVersion: z.string(),
+  SecurityOptions: z.array(z.string()).nullish(),
+  CgroupDriver: z.string().optional(),
+  DefaultRuntime: z.string().optional(),
+  Rootless: z.boolean().optional(),
+  MemoryLimit: z.boolean().optional(),
+  SwapLimit: z.boolean().optional(),
+  CpuCfsPeriod: z.boolean().optional(),
+  CpuCfsQuota: z.boolean().optional(),
+  PidsLimit: z.boolean().optional(),
+})
+export type EngineInfo = z.infer<typeof infoSchema>
+
+/** Limits that an engine must say it enforces, by its own name, with the field of a document that asks for it. */
+const limits = {
+  MemoryLimit: 'memoryLimitBytes',
+  SwapLimit: 'memoryLimitBytes (swap beside it)',
+  CpuCfsPeriod: 'cpuLimitMillis',
+  CpuCfsQuota: 'cpuLimitMillis',
+  PidsLimit: 'pidsLimit',
+} as const
+
+/**
+ * Refuses an engine that says it does not enforce what each container is promised. What it does not say counts as not
+ * enforced. Throws ExecutorError with a code for each.
+ */
+export function checkEngine(kind: EngineKind, address: string, info: EngineInfo): void {
+  const refuse = (code: string, message: string): never => {
+    throw new ExecutorError(code, `${kind} at ${address} ${message}`)
+  }
+  const options = (info.SecurityOptions ?? []).map(readOption)
+  const has = (name: string) => options.some(option => option['name'] === name)
+  if (info.OSType !== 'linux') refuse('engine_not_linux', `runs containers of ${info.OSType}; use one that runs Linux`)
+  if (info.Rootless === true || has('rootless'))
+    refuse('engine_rootless', 'is rootless, where limits and owners differ; use an engine that root runs')
+  if (has('userns'))
+    refuse('engine_userns', 'remaps users (userns-remap), so that 65532 is another user; use one without')
+  const profile = options.find(option => option['name'] === 'seccomp')?.['profile']
+  // `builtin` is the name of the same profile in later versions of Docker.
+  if (profile !== 'default' && profile !== 'builtin')
+    refuse(
+      'engine_no_seccomp',
+      `does not filter system calls by its default seccomp profile (it has ${profile ?? 'none'}); start it without a profile of its own`,
+    )
+  if ((info.DefaultRuntime ?? '').includes('runsc'))
+    refuse(
+      'engine_runtime',
+      'runs containers in gVisor, whose limits differ; use isolation: cell, or runc as its default',
+    )
+  for (const [name, field] of Object.entries(limits))
+    if (info[name as keyof typeof limits] !== true)
+      refuse('engine_limit', `cannot enforce ${field} on this host (${name}); enable the cgroup controller it needs`)
+}
+
+/** Whether the engine runs on the system that agentctl sees: then both mean the same directories, and /proc shows it. */
+export function isSameHost(info: EngineInfo, isSocket: boolean): boolean {
+  return process.platform === 'linux' && isSocket && info.Name === hostname() && info.KernelVersion === release()
+}
+
+/** `name=seccomp,profile=default`. */
+function readOption(option: string): { [name: string]: string } {
+  return Object.fromEntries(
+    option.split(',').map(part => {
+      const [name = '', ...value] = part.split('=')
+      return [name, value.join('=')]
+    }),
+  )
+}

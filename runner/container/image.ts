@@ -1,0 +1,39 @@
+import { z } from 'zod'
+import { type CheckedImage, EngineFault } from './engine.ts'
+
+const imageSchema = z.object({
+  Id: z.string().regex(/^(sha256:)?[0-9a-f]{64}$/),
+  Os: z.string(),
+  RepoDigests: z.array(z.string()).nullish(),
+  Config: z
+    .object({
+      Env: z.array(z.string()).nullish(),
+      Volumes: z.record(z.string(), z.unknown()).nullish(),
+    })
+    .nullish(),
+})
+
+/** Reads what an engine tells of an image; that it is the pinned one is compared, never assumed. Throws EngineFault. */
+export function readImage(reference: string, inspected: unknown): CheckedImage {
+  const parsed = imageSchema.safeParse(inspected)
+  if (!parsed.success) throw new EngineFault(null, '', `image: not understood: ${z.prettifyError(parsed.error)}`)
+  const { Id, Os, RepoDigests, Config } = parsed.data
+  const id = Id.startsWith('sha256:') ? Id : `sha256:${Id}`
+  const digest = reference.slice(reference.indexOf('@') + 1)
+  const isPinned = reference.includes('@')
+    ? (RepoDigests ?? []).some(one => one.endsWith(`@${digest}`))
+    : id === reference
+  if (!isPinned) throw new EngineFault(null, 'EIMAGE', `image: the engine answers another one, ${id}`)
+  if (Os !== 'linux') throw new EngineFault(null, 'EIMAGE', `image: it is one for ${Os}, not for linux`)
+  const entries = (Config?.Env ?? []).map(entry => {
+    const [name = '', ...value] = entry.split('=')
+    return [name, value.join('=')] as const
+  })
+  return {
+    reference,
+    id,
+    variables: entries.map(([name]) => name).filter(name => name !== ''),
+    path: entries.find(([name]) => name === 'PATH')?.[1] ?? null,
+    volumes: Object.keys(Config?.Volumes ?? {}),
+  }
+}
