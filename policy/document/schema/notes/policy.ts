@@ -44,10 +44,13 @@ const fields: { readonly [field: string]: Notes } = {
 }
 
 /** The fields of `spec.policy`, with the defaults that hold where one is left out. */
-export const policyNotes: Notes = withDefaultsOf(fields, {
-  ...policyDefaults,
-  network: withoutAny(policyDefaults.network as unknown as { [field: string]: Json }),
-} as unknown as { [field: string]: Json })
+export const policyNotes: Notes = withDefaultsOf(
+  {
+    ...fields,
+    network: { '': 'how connections are made', ...withDefaultsOf(network, defaultsOf(policyDefaults.network)) },
+  },
+  { ...defaultsOf(policyDefaults), network: withoutAny(defaultsOf(policyDefaults.network)) },
+)
 
 /** The same fields as upper bounds of a floor: what is left out is not bounded. */
 export const boundNotes: Notes = {
@@ -56,7 +59,14 @@ export const boundNotes: Notes = {
   nonInteractive: 'the mildest that a document may choose',
 }
 
-function withDefaultsOf(notes: { readonly [field: string]: Notes }, defaults: { [field: string]: Json }): Notes {
+function defaultsOf(values: object): { [field: string]: Json } {
+  return values as { [field: string]: Json }
+}
+
+function withDefaultsOf(
+  notes: { readonly [field: string]: Notes },
+  defaults: { [field: string]: Json },
+): { [field: string]: Notes } {
   return Object.fromEntries(
     Object.entries(notes).map(([field, note]) => {
       const value = defaults[field]
