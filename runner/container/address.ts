@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import path from 'node:path'
 import { z } from 'zod'
 import { ExecutorError } from '../executor.ts'
-import type { EndPoint } from './client.ts'
+import type { EndPoint } from './end-point.ts'
 import type { EngineKind } from './engine.ts'
 
 /** The runner's environment; a document has no say in where an engine is. */

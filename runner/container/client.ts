@@ -3,14 +3,11 @@ import type { Duplex } from 'node:stream'
 import type Docker from 'dockerode'
 import { z } from 'zod'
 import { describeError } from '../../policy/redact.ts'
+import { attach } from './attach.ts'
 import { bounded, faultOf } from './calls.ts'
+import type { EndPoint } from './end-point.ts'
 import { type ContainerState, EngineFault, type ListedContainer } from './engine.ts'
 import { label } from './labels.ts'
-
-/** Where an engine answers: a socket of this host, or a port. */
-export type EndPoint =
-  | { socketPath: string }
-  | { host: string; port: number; protocol: 'http' | 'https'; ca?: string; cert?: string; key?: string }
 
 /** How long an engine may take for what it does at once, and for what it does on disk; milliseconds. */
 const quick = 15_000
@@ -30,15 +27,17 @@ const stateSchema = z.object({
 /** The calls that both engines take alike, over dockerode's HTTP client, which keeps its connections. */
 export class EngineClient {
   readonly #docker: Docker
+  readonly #at: EndPoint
   readonly #controls: (inspected: unknown) => ContainerState['controls']
   readonly #inspectPath: (id: string) => string
 
   constructor(
-    docker: Docker,
+    { docker, at }: Connection,
     inspectPath: (id: string) => string,
     controls: (inspected: unknown) => ContainerState['controls'],
   ) {
     this.#docker = docker
+    this.#at = at
     this.#inspectPath = inspectPath
     this.#controls = controls
   }
@@ -62,9 +61,7 @@ export class EngineClient {
   }
 
   async attach(id: string, stdin: boolean): Promise<Duplex> {
-    const options = { stream: true, stdin, stdout: true, stderr: true, hijack: true }
-    const attached = bounded('attach', slow, () => this.#docker.getContainer(id).attach(options))
-    return (await attached) as Duplex
+    return await bounded('attach', slow, () => attach(this.#at, id, stdin))
   }
 
   async start(id: string): Promise<void> {
@@ -163,11 +160,17 @@ interface Modem {
   dial(options: DialOptions & { abortSignal: AbortSignal }, done: (error: Error | null, data: unknown) => void): void
 }
 
-/** A client for one engine. Loads dockerode, at the first container and never before. */
-export async function loadDockerode(at: EndPoint): Promise<Docker> {
+/** dockerode for one engine, and where that is. */
+export interface Connection {
+  docker: Docker
+  at: EndPoint
+}
+
+/** Loads dockerode, at the first container and never before. */
+export async function connectTo(at: EndPoint): Promise<Connection> {
   const { default: Docker } = await import('dockerode')
   // Explicit, since its own defaults come from the environment of this process.
-  return new Docker({ host: '', timeout: 0, ...at })
+  return { docker: new Docker({ host: '', timeout: 0, ...at }), at }
 }
 
 /** Null for what is not there. */

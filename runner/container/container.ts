@@ -65,5 +65,6 @@ export interface RunningContainer {
   kill(reason: string): Promise<void>
 }
 
+export { refuseDoors } from './doors.ts'
 export { findEngine } from './find-engine.ts'
 export { runContainer } from './run-container.ts'

@@ -1,6 +1,5 @@
-import type Docker from 'dockerode'
 import { z } from 'zod'
-import { EngineClient, orGone } from './client.ts'
+import { type Connection, EngineClient, orGone } from './client.ts'
 import type { CheckedImage, ContainerSpec, Controls, Engine } from './engine.ts'
 import {
   coveredPlaces,
@@ -18,8 +17,8 @@ import {
 import { readImage } from './image.ts'
 
 /** Docker's engine over dockerode. */
-export function dockerEngine(docker: Docker, about: Pick<Engine, 'version' | 'address' | 'isLocal'>): Engine {
-  const client = new EngineClient(docker, id => `/containers/${id}/json`, dockerControls)
+export function dockerEngine(connection: Connection, about: Pick<Engine, 'version' | 'address' | 'isLocal'>): Engine {
+  const client = new EngineClient(connection, id => `/containers/${id}/json`, dockerControls)
   return {
     kind: 'docker',
     ...about,

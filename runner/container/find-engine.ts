@@ -6,7 +6,7 @@ import { ExecutorError } from '../executor.ts'
 import { fixedSearchPath } from '../facts/executable.ts'
 import { dockerAddress, type EngineAddress, type Environment, podmanAddress } from './address.ts'
 import { bounded, faultOf } from './calls.ts'
-import { loadDockerode } from './client.ts'
+import { connectTo } from './client.ts'
 import { dockerEngine } from './docker.ts'
 import { type CheckedImage, type Engine, type EngineFault, type EngineKind, engineKinds } from './engine.ts'
 import { checkEngine, type EngineInfo, infoSchema, isSameHost } from './engine-checks.ts'
@@ -17,7 +17,7 @@ import { privatePodman } from './private-podman.ts'
 const infoMilliseconds = 15_000
 
 /** Engines that answered in this process, by kind and environment: one connection is kept. */
-const found = new Map<string, Promise<Engine>>()
+const found = new Map<string, { opening: Promise<Engine>; engine: Engine | null }>()
 
 /**
  * Finds the engine that has the image: the named one, or of `auto` the first that answers and has it. Nothing is pulled, and
@@ -52,15 +52,19 @@ const passedOver: ReadonlySet<string> = new Set([
   'image_absent',
 ])
 
-async function engineWith(kind: EngineKind, reference: string, environment: Environment) {
-  const engine = await connect(kind, environment)
+async function engineWith(kind: EngineKind, reference: string, environment: Environment, again = true) {
+  const engine = await connectEngine(kind, environment)
   let image: CheckedImage | null
   try {
     image = await engine.image(reference)
   } catch (error) {
     const fault = faultOf('image', error)
-    if (fault.status === null && fault.code !== 'EIMAGE') forget(engine)
-    throw new ExecutorError('image_unusable', `${kind} at ${engine.address}: ${describeError(fault)}`)
+    if (fault.code === 'EIMAGE')
+      throw new ExecutorError('image_unusable', `${kind} at ${engine.address}: ${fault.message}`)
+    // Stopped since, or a private service that nobody asked for a while.
+    forget(engine)
+    if (again) return await engineWith(kind, reference, environment, false)
+    throw unanswered(kind, { shown: engine.address }, fault)
   }
   if (image !== null) return { engine, image }
   throw new ExecutorError(
@@ -69,15 +73,17 @@ async function engineWith(kind: EngineKind, reference: string, environment: Envi
   )
 }
 
-async function connect(kind: EngineKind, environment: Environment): Promise<Engine> {
+/** The engine itself, image or not, made known for this process. Throws ExecutorError. */
+export async function connectEngine(kind: EngineKind, environment: Environment): Promise<Engine> {
   const address = kind === 'docker' ? dockerAddress(environment) : podmanAddress(environment)
   const key = `${kind} ${address.shown} ${environment['CONTAINERS_CONF'] ?? ''} ${environment['CONTAINERS_STORAGE_CONF'] ?? ''}`
   const known = found.get(key)
-  if (known !== undefined) return await known
-  const connecting = open(kind, address, environment)
-  found.set(key, connecting)
+  if (known !== undefined) return await known.opening
+  const opened = { opening: open(kind, address, environment), engine: null as Engine | null }
+  found.set(key, opened)
   try {
-    return await connecting
+    opened.engine = await opened.opening
+    return opened.engine
   } catch (error) {
     found.delete(key)
     throw error
@@ -85,13 +91,7 @@ async function connect(kind: EngineKind, environment: Environment): Promise<Engi
 }
 
 function forget(engine: Engine): void {
-  for (const [key, known] of found)
-    void known.then(
-      one => {
-        if (one === engine) found.delete(key)
-      },
-      () => {},
-    )
+  for (const [key, known] of found) if (known.engine === engine) found.delete(key)
 }
 
 async function open(kind: EngineKind, address: EngineAddress, environment: Environment): Promise<Engine> {
@@ -114,8 +114,8 @@ async function open(kind: EngineKind, address: EngineAddress, environment: Envir
 }
 
 async function ask(kind: EngineKind, address: Pick<EngineAddress, 'at' | 'shown'>): Promise<Engine> {
-  const docker = await loadDockerode(address.at)
-  const told = await bounded('info', infoMilliseconds, () => docker.info() as Promise<unknown>)
+  const connection = await connectTo(address.at)
+  const told = await bounded('info', infoMilliseconds, () => connection.docker.info() as Promise<unknown>)
   const parsed = infoSchema.safeParse(told)
   if (!parsed.success)
     throw new ExecutorError(
@@ -127,9 +127,9 @@ async function ask(kind: EngineKind, address: Pick<EngineAddress, 'at' | 'shown'
   const isLocal = isSameHost(info, 'socketPath' in address.at)
   refuseElsewhere(kind, address.shown, info, isLocal)
   const about = { version: info.ServerVersion, address: address.shown, isLocal }
-  if (kind === 'docker') return dockerEngine(docker, about)
+  if (kind === 'docker') return dockerEngine(connection, about)
   // A slice is what systemd wants, and agentctl makes none.
-  return podmanEngine(docker, { ...about, takesCgroupParent: isLocal && info.CgroupDriver === 'cgroupfs' })
+  return podmanEngine(connection, { ...about, takesCgroupParent: isLocal && info.CgroupDriver === 'cgroupfs' })
 }
 
 /** On Linux an engine runs on this very system or elsewhere; the virtual machines of others share directories by path. */

@@ -24,7 +24,11 @@ const end = code => {
   process.exit(code)
 }
 let service = null
-const stop = () => (service === null ? end(0) : service.kill('SIGTERM'))
+const stop = () => {
+  if (service === null) end(0)
+  service.kill('SIGTERM')
+  setTimeout(() => service.kill('SIGKILL'), 1000)
+}
 for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP']) process.on(signal, stop)
 process.stdin.on('end', stop).on('error', stop)
 process.stdin.once('data', () => {

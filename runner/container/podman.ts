@@ -1,6 +1,5 @@
-import type Docker from 'dockerode'
 import { z } from 'zod'
-import { EngineClient } from './client.ts'
+import { type Connection, EngineClient } from './client.ts'
 import { imageOf, namesIn } from './docker.ts'
 import type { ContainerSpec, Controls, Engine } from './engine.ts'
 import {
@@ -31,10 +30,10 @@ const createdSchema = z.object({ Id: z.string() })
  * `create` makes missing sources, leaves /run and /var/tmp writable and keeps the image's variables.
  */
 export function podmanEngine(
-  docker: Docker,
+  connection: Connection,
   about: Pick<Engine, 'version' | 'address' | 'isLocal' | 'takesCgroupParent'>,
 ): Engine {
-  const client = new EngineClient(docker, id => `${native}/containers/${id}/json`, podmanControls)
+  const client = new EngineClient(connection, id => `${native}/containers/${id}/json`, podmanControls)
   return {
     kind: 'podman',
     ...about,
@@ -125,9 +124,10 @@ function podmanCovers({ image }: ContainerSpec): string[] {
 const list = z.array(z.string()).nullish()
 const inspectedSchema = z.object({
   Image: z.string(),
-  Path: z.string(),
-  Args: z.array(z.string()),
   Config: z.object({
+    // Of one word one text, or a list, as the version has it.
+    Entrypoint: z.union([z.string(), z.tuple([z.string()])]),
+    Cmd: list,
     User: z.string(),
     WorkingDir: z.string(),
     Hostname: z.string(),
@@ -178,10 +178,10 @@ const inspectedSchema = z.object({
  * dropped capabilities are a list of its defaults), is read of the first process.
  */
 function podmanControls(inspected: unknown): Controls {
-  const { Image, Path, Args, Config, HostConfig: host, Mounts } = inspectedSchema.parse(inspected)
+  const { Image, Config, HostConfig: host, Mounts } = inspectedSchema.parse(inspected)
   return {
     image: Image.startsWith('sha256:') ? Image : `sha256:${Image}`,
-    argv: JSON.stringify([Path, ...Args]),
+    argv: JSON.stringify([Config.Entrypoint, ...(Config.Cmd ?? [])].flat()),
     user: Config.User,
     workingDirectory: Config.WorkingDir,
     hostname: Config.Hostname,

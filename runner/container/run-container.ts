@@ -13,6 +13,7 @@ import { Frames } from './frames.ts'
 import { initFaults, readInit } from './init.ts'
 import { label, ownerLabel } from './labels.ts'
 import { memoryRanOut, removeParent } from './memory-evidence.ts'
+import { keepNote, noteEngine } from './notes.ts'
 import { startFault } from './start-fault.ts'
 
 /** How often a silent container is looked at, and how often at most once its output has ended. */
@@ -134,6 +135,7 @@ class Life {
   async #live(): Promise<ProcessEnd> {
     const { engine, cwd, stdin, timeoutSeconds, beforeStart } = this.#request
     this.#refuseSwapped()
+    noteEngine(engine.kind)
     const id = await this.#create()
     const [stream] = await Promise.all([this.#before('attach', engine.attach(id, this.#spec.stdin)), this.#check(id)])
     this.#listen(stream)
@@ -368,6 +370,7 @@ class Life {
       )) === true
     const parent = this.#spec.cgroupParent
     if (parent !== null && isGone) await removeParent(parent)
+    if (!isGone) keepNote()
     return isGone && !this.#isInitThere()
   }
 }

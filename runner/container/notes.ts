@@ -1,0 +1,90 @@
+import { mkdirSync, readFileSync, unlinkSync, writeFileSync } from 'node:fs'
+import path from 'node:path'
+import { firstNames, ownIdentity } from '../process/containment/proc.ts'
+import { checkPlace, registryPlaces } from '../process/containment/registry.ts'
+import type { EngineKind } from './engine.ts'
+import { ownerLabel } from './labels.ts'
+
+/**
+ * One line per agentctl that made containers: who it is, and on which engines. By it the next start knows that an engine is
+ * to be asked, without asking any where nothing was left. Which containers are whose, the engine's labels say.
+ */
+export interface Note {
+  file: string
+  owner: string
+  kinds: EngineKind[]
+}
+
+const maxNotes = 1_024
+const maxBytes = 1_024
+let own: Note | null = null
+
+/** Where notes are: beside the registry of processes. */
+export function notePlaces(uid = process.geteuid?.() ?? -1): string[] {
+  return registryPlaces(uid).map(place => path.join(path.dirname(place), 'containers'))
+}
+
+/** Before the first container on an engine; why it could not be noted, null where it was. */
+export function noteEngine(kind: EngineKind, places = notePlaces()): string | null {
+  const identity = ownIdentity()
+  if (identity === null) return 'agentctl is not shown in /proc by its own pid'
+  if (own?.kinds.includes(kind) === true) return null
+  const kinds = [...(own?.kinds ?? []), kind]
+  const owner = ownerLabel(identity)
+  let refusal = ''
+  for (const place of places) {
+    try {
+      mkdirSync(place, { recursive: true, mode: 0o700 })
+      checkPlace(place)
+      const file = path.join(place, `${identity.pid}-${identity.start}`)
+      writeFileSync(file, `${kinds.join(' ')}\n${owner}\n`, { mode: 0o600 })
+      if (own === null) process.once('exit', forgetOwn)
+      own = { file, owner, kinds }
+      return null
+    } catch (error) {
+      refusal = error instanceof Error ? error.message : String(error)
+    }
+  }
+  return refusal
+}
+
+/** Something of this agentctl could not be removed: its note stays for the next. */
+export function keepNote(): void {
+  process.off('exit', forgetOwn)
+}
+
+function forgetOwn(): void {
+  if (own !== null) forgetNote(own)
+}
+
+export function forgetNote({ file }: Note): void {
+  try {
+    unlinkSync(file)
+  } catch {
+    // Another agentctl forgot it.
+  }
+}
+
+/** The notes of all agentctl processes of this user, this one's too; what is no note is passed over. */
+export function readNotes(places = notePlaces()): Note[] {
+  return places.flatMap(place => {
+    try {
+      checkPlace(place)
+      return firstNames(place, maxNotes).names.flatMap(name => readNote(path.join(place, name)) ?? [])
+    } catch {
+      return []
+    }
+  })
+}
+
+function readNote(file: string): Note | null {
+  try {
+    const [written = '', owner = ''] = readFileSync(file, 'utf8').slice(0, maxBytes).split('\n')
+    const kinds = written
+      .split(' ')
+      .flatMap((kind): EngineKind[] => (kind === 'docker' || kind === 'podman' ? [kind] : []))
+    return kinds.length === 0 || owner === '' ? null : { file, owner, kinds }
+  } catch {
+    return null
+  }
+}
