@@ -65,7 +65,10 @@ function wasDone({ state, error }: EffectRecord): boolean {
 function check(workspace: Workspace, path: string, history: History): Restored {
   const { fact, place } = writeFact(workspace, path)
   if (place === null)
-    return failed('workspace_diverged', `${path} cannot be restored: ${fact.known ? 'no place' : fact.detail}`)
+    return failed(
+      'workspace_diverged',
+      `${path} cannot be restored: ${fact.known ? 'no place' : fact.detail}; resume in a fresh checkout`,
+    )
   try {
     const current = place.fact.before?.sha256 ?? null
     if (place.fact.root === null || place.fact.protectedBy !== null)
@@ -88,7 +91,10 @@ async function restore(
 ): Promise<Restored> {
   const { fact, place } = writeFact(workspace, path)
   if (place === null)
-    return failed('workspace_diverged', `${path} cannot be restored: ${fact.known ? 'no place' : fact.detail}`)
+    return failed(
+      'workspace_diverged',
+      `${path} cannot be restored: ${fact.known ? 'no place' : fact.detail}; resume in a fresh checkout`,
+    )
   try {
     if (isInPlace(place, last)) return { ok: true, paths: [] }
     let bytes: Uint8Array | null = null
@@ -98,7 +104,8 @@ async function restore(
         return failed('artifact_missing', `the ledger no longer has ${path} (${last.blob.sha256}); start a new run`)
     }
     const replaced = replaceFile(place, bytes, last.mode)
-    if (replaced.kind !== 'done') return failed('restore_failed', `${path} could not be restored: ${replaced.message}`)
+    if (replaced.kind !== 'done')
+      return failed('restore_failed', `${path} could not be restored: ${replaced.message}; resume in a fresh checkout`)
     return { ok: true, paths: [path] }
   } finally {
     closeWritePlace(place)

@@ -13,6 +13,6 @@ export async function checkInput(action: PlanAction, input: JsonObject): Promise
   if (checked.ok) return
   throw new ExecutorError(
     'invalid_input',
-    `the input of action ${action.name} does not satisfy its inputSchema: ${describeErrors(checked.errors)}`,
+    `the input of action ${action.name} does not satisfy its inputSchema: ${describeErrors(checked.errors)}; correct \`with\`, or the schema`,
   )
 }

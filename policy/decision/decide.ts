@@ -20,6 +20,7 @@ export function decide(input: DecisionInput): Decision {
     policy: input.policy,
     origins: input.origins,
     canPause: input.canPause,
+    hostFloor: input.hostFloor ?? null,
     compiled: compiledPolicy(input.policy),
   }
   const trace: DecisionStep[] = []

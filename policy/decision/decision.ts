@@ -1,6 +1,7 @@
 import type { EffectClass, Isolation, Risk } from '../effect.ts'
 import type { JsonObject } from '../json.ts'
 import type { Facts } from './facts.ts'
+import type { Floor } from './floor.ts'
 import type { Policy } from './policy.ts'
 
 /** What the runtime is asked to decide about: one effect of one task, its input already resolved. */
@@ -63,4 +64,6 @@ export interface DecisionInput {
    * `nonInteractive`: `pause` stays `ask` (a durable pause), `deny_approval` and `fail` turn it into their denials.
    */
   canPause: boolean
+  /** What the host's floor says of isolation and images, beside the policy that it is part of already; absent = nothing. */
+  hostFloor?: Pick<Floor, 'minimumIsolation' | 'images'> | null
 }

@@ -10,6 +10,7 @@ export type Facts =
   | { kind: 'read'; path: PathFact }
   | { kind: 'write'; path: WriteFact }
   | { kind: 'process'; process: ProcessFact }
+  | { kind: 'container'; container: ContainerFact }
   | { kind: 'network'; network: NetworkFact }
   | { kind: 'ledger'; ledger: LedgerFact }
 
@@ -107,6 +108,24 @@ export type ProcessFact =
       /** Canonical working directory, workspace-relative. */
       cwd: string
       /** Regular files of the workspace that argv names, by workspace-relative path. */
+      argvFiles: { [path: string]: Digest }
+      environment: { [name: string]: VariableFact }
+    }
+
+/** A process in a container: which engine and image would run it, and what it would see of the workspace. */
+export type ContainerFact =
+  | Unknown
+  | {
+      known: true
+      command: string
+      /** Basename of the command as written. */
+      basename: string
+      engine: { kind: 'docker' | 'podman'; version: string }
+      /** As the document pins it, and the engine's own id of what it found. */
+      image: { reference: string; id: Digest }
+      /** Canonical working directory, workspace-relative; the container sees it read-only. */
+      cwd: string
+      /** Regular files of it that command and arguments name, by workspace-relative path. */
       argvFiles: { [path: string]: Digest }
       environment: { [name: string]: VariableFact }
     }

@@ -72,7 +72,7 @@ const files: Remedies = {
 const programs: Remedies = {
   command_not_found: 'install the helper, or correct the command',
   command_is_directory: 'name a program',
-  command_not_executable: 'make it a program that this host can run',
+  command_not_executable: "make it a program that this host can run and agentctl's user may read",
   bad_interpreter: 'correct its first line',
 }
 

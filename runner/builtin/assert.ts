@@ -12,7 +12,7 @@ export const assert: Executor = {
         `builtin.assert needs \`with.that\` as a boolean; it is ${JSON.stringify(that ?? null).slice(0, 200)}`,
       )
     if (message !== undefined && typeof message !== 'string')
-      throw new ExecutorError('invalid_input', 'builtin.assert needs `with.message` as a string')
+      throw new ExecutorError('invalid_input', 'builtin.assert needs `with.message` as a string; write one')
     return immediate({ kind: 'other', summary: 'checks a condition', detail: input }, () =>
       that
         ? succeeded({ status: 'unchanged', changed: false, passed: true })

@@ -45,7 +45,10 @@ function readText(fd: number, requested: string) {
     const content = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes)
     return succeeded({ status: 'unchanged', changed: false, content })
   } catch (error) {
-    if (error instanceof TypeError) return failed('not_utf8', `${requested} is not UTF-8 text`)
-    return failed('read_failed', `${requested} could not be read: ${error instanceof Error ? error.message : error}`)
+    if (error instanceof TypeError) return failed('not_utf8', `${requested} is not UTF-8 text; read a text file`)
+    return failed(
+      'read_failed',
+      `${requested} could not be read: ${error instanceof Error ? error.message : error}; run the task again`,
+    )
   }
 }

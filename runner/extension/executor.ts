@@ -28,5 +28,8 @@ export function extensionExecutor(host: Host): Executor {
 
 function declarationOf({ task: { action } }: ExecutionRequest): PlanExtension {
   if (action.extension !== undefined) return action.extension
-  throw new ExecutorError('invalid_plan', `action ${action.name} of the plan does not declare its extension`)
+  throw new ExecutorError(
+    'invalid_plan',
+    `action ${action.name} of the plan does not declare its extension; start a new run`,
+  )
 }

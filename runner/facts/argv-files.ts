@@ -79,6 +79,6 @@ function unreadable(error: unknown, shown: string): null {
   if (codeOf(error) !== 'EACCES' && codeOf(error) !== 'EPERM') return null
   throw new UnknownFact(
     'unreadable_argument',
-    `args name the file ${JSON.stringify(shown)}, which agentctl may not read: a change of it could not be told; let agentctl's user read it`,
+    `args name the file ${JSON.stringify(shown)}, which agentctl may not read`,
   )
 }

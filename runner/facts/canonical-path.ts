@@ -7,14 +7,11 @@ import { codeOf, UnknownFact } from './unknown.ts'
  * Throws UnknownFact.
  */
 export function checkRequested(requested: string): void {
-  if (requested === '') throw new UnknownFact('empty_path', 'the path is empty; name a file')
-  if (requested.includes('\0')) throw new UnknownFact('nul_byte', 'the path holds a NUL byte; remove it')
+  if (requested === '') throw new UnknownFact('empty_path', 'the path is empty')
+  if (requested.includes('\0')) throw new UnknownFact('nul_byte', 'the path holds a NUL byte')
   const separators = process.platform === 'win32' ? /[\\/]/ : /\//
   if (requested.split(separators).includes('..'))
-    throw new UnknownFact(
-      'parent_traversal',
-      `${JSON.stringify(requested)} has a \`..\` component; name the file from the workspace root`,
-    )
+    throw new UnknownFact('parent_traversal', `${JSON.stringify(requested)} has a \`..\` component`)
 }
 
 /** Whether `inner` is `outer` or lies below it; both canonical. */
@@ -60,6 +57,6 @@ function refuseDangling(place: string): void {
   }
   throw new UnknownFact(
     'dangling_symlink',
-    `${JSON.stringify(place)} is a symbolic link to ${JSON.stringify(readlinkSync(place))}, which does not exist; remove the link`,
+    `${JSON.stringify(place)} is a symbolic link to ${JSON.stringify(readlinkSync(place))}, which does not exist`,
   )
 }

@@ -19,7 +19,8 @@ export function checkElf(fd: number, realPath: string): void {
   if (why === null) return
   throw new CommandFault(
     'command_not_executable',
-    `${realPath} is no binary of this system (${why}); name one that is, no shell is tried`,
+    `${realPath} is no binary of this system (${why})`,
+    'name one that is, no shell is tried',
   )
 }
 

@@ -40,7 +40,7 @@ export function openExecutable(
   { childPath, digest = digestOf }: { childPath?: string | undefined; digest?: ProgramDigest } = {},
 ): Executable {
   if (command === '' || command.includes('\0') || command.endsWith('/'))
-    throw new CommandFault('command_not_found', `command ${JSON.stringify(command)} names no file; name a program`)
+    throw new CommandFault('command_not_found', `command ${JSON.stringify(command)} names no file`, 'name a program')
   const place = command.includes('/') ? path.resolve(cwd, command) : search(command, searchPath)
   const passed = passedPaths(place, command)
   const realPath = passed.at(-1) ?? place
@@ -49,7 +49,7 @@ export function openExecutable(
     const stat = fstatSync(fd)
     if (stat.isDirectory()) throw new CommandFault('command_is_directory', `${realPath} is a directory, not a program`)
     if (!stat.isFile() || (stat.mode & 0o111) === 0)
-      throw new CommandFault('command_not_executable', `${realPath} is not executable; run chmod +x on it`)
+      throw new CommandFault('command_not_executable', `${realPath} is not executable`, 'run chmod +x on it')
     const shebang = readShebang(fd, realPath)
     const interpreters = loadedBy(fd, realPath, shebang, { command, cwd, childPath, digest })
     return { passed, realPath, sha256: digest(fd, passed), fd, interpreter: shebang?.interpreter ?? null, interpreters }
@@ -72,6 +72,7 @@ function search(name: string, searchPath: readonly string[]): string {
   const places = [...fixedSearchPath, ...searchPath].join(', ')
   throw new CommandFault(
     'command_not_found',
-    `command ${JSON.stringify(name)} is in none of ${places}; write its path, or have the floor's searchPath name its directory`,
+    `command ${JSON.stringify(name)} is in none of ${places}`,
+    "write its path, or have the floor's searchPath name its directory",
   )
 }

@@ -125,7 +125,7 @@ interface Found {
  */
 function foundByEnv({ interpreter, argument }: Shebang, script: string, childPath: string | undefined): Found[] {
   const refuse = (why: string, remedy: string) =>
-    new CommandFault('bad_interpreter', `${script} is run through ${interpreter}, ${why}; ${remedy}`)
+    new CommandFault('bad_interpreter', `${script} is run through ${interpreter}, ${why}`, remedy)
   const name = /^([A-Za-z0-9][\w.+-]*)$|^-S[ \t]*([A-Za-z0-9][\w.+-]*)(?:[ \t]|$)/.exec(argument)
   const program = name?.[1] ?? name?.[2]
   const absolute = 'name the interpreter by its absolute path in the #! line'

@@ -123,10 +123,7 @@ function isSystem(workspace: Workspace, passed: readonly PassedPlace[]): boolean
 
 function refuseParent(command: string): void {
   if (command.includes('/') && command.split('/').includes('..'))
-    throw new UnknownFact(
-      'parent_traversal',
-      `command ${JSON.stringify(command)} has a \`..\` component; write its path without`,
-    )
+    throw new UnknownFact('parent_traversal', `command ${JSON.stringify(command)} has a \`..\` component`)
 }
 
 function digestAt({ path: place, passed }: KnownProcess['interpreters'][number], digest: ProgramDigest): string | null {
@@ -153,7 +150,6 @@ export function closeProcessPlace(place: Pick<ProcessPlace, 'executable' | 'cwd'
 
 function openWorkingDirectory(workspace: Workspace, cwd: string): Directory {
   const real = canonicalInWorkspace(workspace, cwd === '' ? '.' : cwd)
-  if (!statSync(real).isDirectory())
-    throw new UnknownFact('not_directory', `${JSON.stringify(cwd)} is not a directory; name the directory to run in`)
+  if (!statSync(real).isDirectory()) throw new UnknownFact('not_directory', `${JSON.stringify(cwd)} is not a directory`)
   return openDirectory(real)
 }

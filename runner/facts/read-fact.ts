@@ -22,7 +22,7 @@ export function canonicalInWorkspace(workspace: Workspace, requested: string, fr
   if (!isWithin(workspace.root, real))
     throw new UnknownFact(
       'symlink_escape',
-      `${JSON.stringify(requested)} is ${real}, outside the workspace ${workspace.root}; only its files may be read`,
+      `${JSON.stringify(requested)} is ${real}, outside the workspace ${workspace.root}`,
     )
   return real
 }
@@ -41,7 +41,7 @@ export function openForReading(workspace: Workspace, requested: string, from = w
   if (!stat.isFile()) {
     closeSync(fd)
     throw stat.isDirectory()
-      ? new UnknownFact('is_directory', `${JSON.stringify(requested)} is a directory; name a file`)
+      ? new UnknownFact('is_directory', `${JSON.stringify(requested)} is a directory`)
       : new UnknownFact('not_regular', `${JSON.stringify(requested)} is not a regular file`)
   }
   return {

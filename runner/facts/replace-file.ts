@@ -113,17 +113,17 @@ function failure(error: unknown, path: string): Replacement {
     return {
       kind: 'failed',
       code: 'not_permitted',
-      message: `${path}: this file system does not let agentctl write (${code})`,
+      message: `${path}: this file system does not let agentctl write (${code}); let agentctl's user write there, or name another place`,
     }
   if (code === 'ENOTDIR' || code === 'ELOOP')
     return {
       kind: 'failed',
       code: 'replaced_file_changed',
-      message: `${path}: a directory was replaced since it was checked; nothing was written`,
+      message: `${path}: a directory was replaced since it was checked; nothing was written, run the task again`,
     }
   return {
     kind: 'failed',
     code: 'write_failed',
-    message: `${path}: ${error instanceof Error ? error.message : String(error)}`,
+    message: `${path}: ${error instanceof Error ? error.message : String(error)}; correct that and run the task again`,
   }
 }

@@ -28,7 +28,8 @@ export function readShebang(fd: number, realPath: string): Shebang | null {
     if (binary) return null
     throw new CommandFault(
       'command_not_executable',
-      `${realPath} is neither a binary nor a script that begins with #!; no shell is tried`,
+      `${realPath} is neither a binary nor a script that begins with #!`,
+      'write its interpreter there: no shell is tried',
     )
   }
   const line = textOf(head.subarray(2, length), realPath)
@@ -37,14 +38,15 @@ export function readShebang(fd: number, realPath: string): Shebang | null {
   if (!path.isAbsolute(interpreter))
     throw new CommandFault(
       'bad_interpreter',
-      `${realPath} names the interpreter ${JSON.stringify(interpreter)}, which is another file in each working directory; write its absolute path`,
+      `${realPath} names the interpreter ${JSON.stringify(interpreter)}, which is another file in each working directory`,
+      'write its absolute path',
     )
   return { interpreter, argument }
 }
 
 function textOf(bytes: Uint8Array, realPath: string): string {
   const refuse = (why: string) =>
-    new CommandFault('bad_interpreter', `${realPath}: its #! line ${why}; write an interpreter's absolute path`)
+    new CommandFault('bad_interpreter', `${realPath}: its #! line ${why}`, "write an interpreter's absolute path")
   const end = bytes.indexOf(0x0a)
   if (end < 0 && bytes.length === headBytes - 2)
     throw refuse(`is longer than ${headBytes} bytes, of which the system reads no more`)

@@ -40,7 +40,7 @@ export function openWorkspace(settings: WorkspaceSettings): Workspace {
     root = realpathSync.native(path.resolve(base, policy.workspaceRoot))
   } catch (error) {
     const { cause, detail } = unknownOf(error, policy.workspaceRoot)
-    throw new UnknownFact(cause, `policy.workspaceRoot: ${detail}`)
+    throw new UnknownFact(cause, `policy.workspaceRoot: ${detail}; name an existing directory`)
   }
   if (!path.isAbsolute(policy.workspaceRoot) && !isWithin(base, root))
     throw new UnknownFact(
@@ -50,7 +50,7 @@ export function openWorkspace(settings: WorkspaceSettings): Workspace {
   if (!statSync(root).isDirectory())
     throw new UnknownFact(
       'not_directory',
-      `policy.workspaceRoot ${JSON.stringify(policy.workspaceRoot)} is not a directory`,
+      `policy.workspaceRoot ${JSON.stringify(policy.workspaceRoot)} is not a directory; name one`,
     )
   const protectedPaths = [
     hostFloorPath,
@@ -78,16 +78,14 @@ function policyRoot(root: string, field: 'writableRoots' | 'secretFileRoots', wr
     real: null,
     fault: { cause, detail: `${field} entry ${JSON.stringify(written)}: ${detail}` },
   })
-  if (written === '~' || written.startsWith('~/'))
-    return refuse('tilde', '`~` is not expanded; write the directory in full')
+  if (written === '~' || written.startsWith('~/')) return refuse('tilde', '`~` is not expanded')
   try {
     checkRequested(written)
     const { real, missing } = nearestExisting(lexical)
     const place = path.join(real, ...missing)
-    if (missing.length === 0 && !statSync(real).isDirectory())
-      return refuse('root_not_directory', 'is a file; name a directory')
+    if (missing.length === 0 && !statSync(real).isDirectory()) return refuse('root_not_directory', 'is a file')
     if (!path.isAbsolute(written) && !isWithin(root, place))
-      return refuse('symlink_escape', `leads out of the workspace to ${place}; write that path in full if it is meant`)
+      return refuse('symlink_escape', `leads out of the workspace to ${place}`)
     return { written, lexical, real: place, fault: null }
   } catch (error) {
     const { cause, detail } = unknownOf(error, written)

@@ -33,7 +33,7 @@ export function writeFact(workspace: Workspace, requested: string): { fact: Writ
 function openForWriting(workspace: Workspace, requested: string): WritePlace {
   checkRequested(requested)
   if (requested.endsWith('/') || path.basename(requested) === '.')
-    throw new UnknownFact('is_directory', `${JSON.stringify(requested)} names a directory; name a file`)
+    throw new UnknownFact('is_directory', `${JSON.stringify(requested)} names a directory`)
   const lexical = path.resolve(workspace.root, requested)
   const { real, missing } = nearestExisting(lexical)
   const absolute = path.join(real, ...missing)
@@ -87,21 +87,13 @@ function openReplaced(directory: Directory, name: string, requested: string) {
     fd = openFile(directory, name)
   } catch (error) {
     if (codeOf(error) === 'ENXIO')
-      throw new UnknownFact(
-        'not_regular',
-        `${JSON.stringify(requested)} is a socket or a FIFO; only regular files are replaced`,
-      )
+      throw new UnknownFact('not_regular', `${JSON.stringify(requested)} is a socket or a FIFO`)
     throw error
   }
   try {
     const stat = fstatSync(fd)
-    if (stat.isDirectory())
-      throw new UnknownFact('is_directory', `${JSON.stringify(requested)} is a directory; name a file`)
-    if (!stat.isFile())
-      throw new UnknownFact(
-        'not_regular',
-        `${JSON.stringify(requested)} is not a regular file; only regular files are replaced`,
-      )
+    if (stat.isDirectory()) throw new UnknownFact('is_directory', `${JSON.stringify(requested)} is a directory`)
+    if (!stat.isFile()) throw new UnknownFact('not_regular', `${JSON.stringify(requested)} is not a regular file`)
     const before = { sha256: digestOf(fd), bytes: stat.size, mode: stat.mode & 0o777 }
     return { fd, identity: identityOf(fd), before }
   } catch (error) {
@@ -118,6 +110,6 @@ function refuseUnicodeTwin(directory: Directory, name: string): void {
   if (twin === undefined) return
   throw new UnknownFact(
     'unicode_form',
-    `${JSON.stringify(name)} differs only by Unicode form from ${JSON.stringify(twin)} which exists; use the existing name`,
+    `${JSON.stringify(name)} differs only by Unicode form from ${JSON.stringify(twin)} which exists`,
   )
 }

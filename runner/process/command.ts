@@ -4,7 +4,8 @@ import { type ExecutionRequest, ExecutorError } from '../executor.ts'
 /** The command of a host process action. Throws ExecutorError. */
 export function commandOf({ task }: ExecutionRequest): PlanCommand {
   const { process: command, isolation, name } = task.action
-  if (command === null) throw new ExecutorError('invalid_plan', `action ${name} of the plan has no command`)
+  if (command === null)
+    throw new ExecutorError('invalid_plan', `action ${name} of the plan has no command; start a new run`)
   if (isolation !== 'process')
     throw new ExecutorError(
       'unsupported_capability',
@@ -24,7 +25,7 @@ export function checkArguments({ command, args, env }: PlanCommand): void {
   if (args.some(arg => arg.includes('\0')))
     throw new ExecutorError(
       'invalid_input',
-      `an argument of ${command} holds a NUL byte, which no process can be given`,
+      `an argument of ${command} holds a NUL byte, which no process can be given; remove it`,
     )
   if (sizes.some(size => size > maxArgumentBytes) || sizes.reduce((sum, size) => sum + size, 0) > maxArgumentsBytes)
     throw new ExecutorError(

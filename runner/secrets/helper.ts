@@ -27,7 +27,7 @@ export function findHelper(
     return { fact: { helper: command, program: fact }, place }
   } catch (error) {
     if (!(error instanceof CommandFault)) throw error
-    const program = { known: false, cause: error.code, detail: error.message } as const
+    const program = { known: false, cause: error.code, detail: error.detail } as const
     return { fact: { helper: command, program }, place: null }
   }
 }

@@ -3,13 +3,21 @@ import { type Answer, allow, deny, originOf, type Question, remedyFor } from '..
 
 const remedies: { [cause: string]: string } = {
   parent_traversal: 'write the path without `..`',
-  symlink_escape: 'name a file whose real place is inside',
+  symlink_escape: 'name a file whose real place is inside the workspace',
+  symlink_loop: 'name the file itself, without the link',
   dangling_symlink: 'remove the link or make its target',
   not_found: 'create the file first, or correct the path',
   not_regular: 'name a regular file',
   not_directory: 'every component before the last must be a directory',
+  is_directory: 'name a file',
+  empty_path: 'name a file',
   nul_byte: 'write the path without a NUL byte',
-  outside_workspace: 'name a file inside the workspace',
+  name_too_long: 'use a shorter name',
+  not_permitted: "let agentctl's user read it",
+  unicode_form: 'use the name that exists',
+  unreadable_argument: "let agentctl's user read it, since a change of it could not be told",
+  root_not_directory: 'name a directory in that entry',
+  tilde: 'write that entry in full',
 }
 
 /** A fact that could not be had: its cause is the rule that refuses. */
