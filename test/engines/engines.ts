@@ -28,6 +28,8 @@ export interface Engines {
   registry: string
   /** Archive of the tree that every image starts from: busybox and the probe tool in /bin. */
   baseLayer: string
+  /** The probe tool itself, linked statically. */
+  probe: string
   /** An image of just that tree. */
   busybox: { docker: TestImage; podman: TestImage }
 }

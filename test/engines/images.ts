@@ -1,6 +1,7 @@
 import { execFileSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import {
+  chmodSync,
   copyFileSync,
   createReadStream,
   linkSync,
@@ -57,7 +58,7 @@ export async function makeImage(
 }
 
 /** The base tree of every test image: busybox with its names, the probe tool, and no /workspace, /dev/shm or /run content. */
-export function makeBaseLayer(directory: string): string {
+export function makeBaseLayer(directory: string): { baseLayer: string; probe: string } {
   const tree = path.join(directory, 'tree')
   for (const name of ['bin', 'etc', 'proc', 'sys', 'dev', 'run', 'var/tmp', 'root', 'tmp']) {
     mkdirSync(path.join(tree, name), { recursive: true })
@@ -66,13 +67,16 @@ export function makeBaseLayer(directory: string): string {
   copyFileSync('/bin/busybox', path.join(tree, 'bin/busybox'))
   execFileSync('chroot', [tree, '/bin/busybox', '--install', '-s', '/bin'])
   writeFileSync(path.join(tree, 'etc/passwd'), 'root:x:0:0:root:/root:/bin/sh\n')
+  // What cannot be written is then not for want of a mode.
+  chmodSync(path.join(tree, 'etc/passwd'), 0o666)
   writeFileSync(path.join(tree, 'etc/group'), 'root:x:0:\n')
-  const probe = path.join(tree, 'bin/probe')
+  const probe = path.join(directory, 'probe')
   execFileSync('gcc', ['-static', '-O1', '-Wall', '-o', probe, path.join(import.meta.dirname, 'probe.c')])
-  const layer = path.join(directory, 'base.tar')
-  pack(tree, layer)
+  copyFileSync(probe, path.join(tree, 'bin/probe'))
+  const baseLayer = path.join(directory, 'base.tar')
+  pack(tree, baseLayer)
   rmSync(tree, { recursive: true })
-  return layer
+  return { baseLayer, probe }
 }
 
 /** An archive as `docker save` writes it, which both engines load with the configuration byte for byte. */

@@ -1,4 +1,4 @@
-import { mkdtempSync, realpathSync } from 'node:fs'
+import { existsSync, mkdtempSync, readdirSync, realpathSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { plainEnvironment, startDocker } from './docker.ts'
@@ -14,7 +14,9 @@ import { startRegistry } from './registry.ts'
 
 await installPackages()
 const before = lookBefore()
-const directory = mkdtempSync(path.join(realpathSync(tmpdir()), 'ac-engines-'))
+const temporary = realpathSync(tmpdir())
+await clearStale()
+const directory = mkdtempSync(path.join(temporary, `ac-engines-${process.pid}-`))
 const cgroup = path.basename(directory)
 const closed = new Promise<void>(resolve => {
   process.stdin.on('close', resolve).resume()
@@ -31,6 +33,14 @@ try {
   if (left.length > 0) {
     console.error(`left behind:\n${left.join('\n')}`)
     process.exitCode = 1
+  }
+}
+
+/** What a keeper that was killed itself has left: its servers ended with it, but not their mounts and files. */
+async function clearStale(): Promise<void> {
+  for (const name of readdirSync(temporary)) {
+    const [, pid] = /^ac-engines-(\d+)-/.exec(name) ?? []
+    if (pid !== undefined && !existsSync(`/proc/${pid}`)) await clearAway(path.join(temporary, name), name, before)
   }
 }
 
@@ -58,7 +68,7 @@ async function start(): Promise<Engines> {
       pid: podman.server.child.pid ?? 0,
     },
     registry: registry.host,
-    baseLayer: makeBaseLayer(directory),
+    ...makeBaseLayer(directory),
   }
   return { ...engines, busybox: await makeImage(engines, { name: 'busybox' }) }
 }

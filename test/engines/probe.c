@@ -100,7 +100,7 @@ static void clone_user(char **a) {
 static void become_root(char **a) { (void)a; say(setuid(0)); }
 static void effective_uid(char **a) { (void)a; printf("%d\n", geteuid()); }
 static void run_as(char **a) { execv(arg(a, 0), a); say(-1); }
-static void attach(char **a) { say(ptrace(PTRACE_ATTACH, atoi(arg(a, 0)), 0, 0)); }
+static void attach(char **a) { say(ptrace(PTRACE_SEIZE, atoi(arg(a, 0)), 0, 0)); }
 static void keyring(char **a) { (void)a; say(syscall(SYS_keyctl, 0, -3, 1)); }
 static void bpf_program(char **a) { (void)a; char attr[128] = {0}; say(syscall(SYS_bpf, 5, attr, sizeof attr)); }
 static void set_clock(char **a) { (void)a; struct timeval t = {1, 0}; say(settimeofday(&t, 0)); }

@@ -1,69 +1,67 @@
 import { execFileSync } from 'node:child_process'
 import { mkdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
-import { expect, it, onTestFinished } from 'vitest'
-import { type Engine, findEngine } from '../../../runner/container/container.ts'
+import { expect, it } from 'vitest'
+import type { Engine } from '../../../runner/container/container.ts'
 import { describeEngines } from '../../engines/provided.ts'
 import { attempts, useRoom } from './support.ts'
 
 describeEngines('the directory that a container sees', one => {
   const room = useRoom(one)
 
-  /** The engine, with something that happens on the host around its start. */
-  async function around(before: () => void, after = () => {}): Promise<Engine> {
-    const { engine } = await findEngine(one.engine.kind, one.busybox.reference, one.engine.env)
-    return {
-      ...engine,
-      async start(id) {
-        before()
-        await engine.start(id)
-        after()
-      },
-    }
-  }
-
   it.each(['a link to /etc', 'another directory', 'nothing'])(
     'is never another one: swapped for %s after the create',
     async what => {
       const cwd = room.file('cwd')
       mkdirSync(cwd)
-      const engine = await around(() => {
-        renameSync(cwd, room.file('moved'))
-        if (what === 'a link to /etc') symlinkSync('/etc', cwd)
-        if (what === 'another directory') mkdirSync(cwd)
-      })
-      const { end, stdout } = await room.probe(['show', '/workspace/passwd'], { cwd, engine })
-      expect(end.kind).toBe('spawn_failed')
-      expect(stdout).not.toContain('root')
+      const beforeStart = async () => swap(cwd, what)
+      const { end, stdout } = await room.probe(['words', 'ran'], { cwd, beforeStart })
+      expect({ kind: end.kind, stdout }).toEqual({ kind: 'spawn_failed', stdout: '' })
+    },
+  )
+
+  it.each([
+    ['a link to /etc', 'stubborn'],
+    ['another directory', 'stubborn'],
+    ['a link to /etc', 'words'],
+    ['another directory', 'words'],
+  ])(
+    'is never another one: swapped for %s at the moment of the start, with a program that is %s',
+    async (what, program) => {
+      const cwd = room.file('cwd')
+      mkdirSync(cwd)
+      const engine = await around(() => swap(cwd, what))
+      const { end } = await room.probe([program], { cwd, engine })
+      // It ran, on what it should not have seen: not a success, and not known to have done nothing.
+      expect(end.kind).toBe('lost')
     },
   )
 
   it('is never another one: swapped while the engine starts it, and back before anybody can look', async () => {
     const cwd = room.file('cwd')
     mkdirSync(cwd)
-    const engine = await around(
-      () => {
-        renameSync(cwd, room.file('moved'))
-        symlinkSync('/etc', cwd)
-      },
-      () => {
-        rmSync(cwd)
-        renameSync(room.file('moved'), cwd)
-      },
-    )
+    const back = () => {
+      rmSync(cwd)
+      renameSync(`${cwd}-moved`, cwd)
+    }
+    const engine = await around(() => swap(cwd, 'a link to /etc'), back)
     const { end } = await room.probe(['stubborn'], { cwd, engine })
-    expect(end.kind).toBe('spawn_failed')
+    expect(end.kind).toBe('lost')
   })
 
   it('shows nothing of what is mounted below it', async () => {
-    mkdirSync(room.file('nested'))
-    execFileSync('mount', ['-t', 'tmpfs', '-o', 'mode=1777', 'tmpfs', room.file('nested')])
-    onTestFinished(() => void execFileSync('umount', ['-l', room.file('nested')]))
-    writeFileSync(room.file('nested/secret'), 'secret')
-    const said = await attempts(room, [
-      ['read', '/workspace/nested/secret'],
-      ['write', '/workspace/nested/x'],
-    ])
-    expect(said).toEqual({ 'read /workspace/nested/secret': 'ENOENT', 'write /workspace/nested/x': 'EROFS' })
+    const nested = room.file('nested')
+    mkdirSync(nested)
+    execFileSync('mount', ['-t', 'tmpfs', '-o', 'mode=1777', 'tmpfs', nested])
+    try {
+      writeFileSync(`${nested}/secret`, 'secret')
+      const said = await attempts(room, [
+        ['read', '/workspace/nested/secret'],
+        ['write', '/workspace/nested/x'],
+      ])
+      expect(said).toEqual({ 'read /workspace/nested/secret': 'ENOENT', 'write /workspace/nested/x': 'EROFS' })
+    } finally {
+      execFileSync('umount', ['-l', nested])
+    }
   })
 
   it('takes a name with every character that an engine might read as an option', async () => {
@@ -74,4 +72,26 @@ describeEngines('the directory that a container sees', one => {
     if (end.kind === 'exited') expect(stdout).toBe('given')
     else expect(end.kind).toBe('spawn_failed')
   })
+
+  /**
+   * The engine, with something that happens on the host around the call in which it mounts the directory: Docker's start,
+   * Podman's attach. Everything that agentctl looks at before is over then.
+   */
+  async function around(before: () => void, after = () => {}): Promise<Engine> {
+    const { engine } = await room.find()
+    async function mount<T>(call: () => Promise<T>): Promise<T> {
+      before()
+      const answer = await call()
+      after()
+      return answer
+    }
+    if (engine.kind === 'docker') return { ...engine, start: id => mount(() => engine.start(id)) }
+    return { ...engine, attach: (id, stdin) => mount(() => engine.attach(id, stdin)) }
+  }
 })
+
+function swap(cwd: string, what: string): void {
+  renameSync(cwd, `${cwd}-moved`)
+  if (what === 'a link to /etc') symlinkSync('/etc', cwd)
+  if (what === 'another directory') mkdirSync(cwd)
+}

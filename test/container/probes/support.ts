@@ -1,4 +1,4 @@
-import { existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import { chmodSync, existsSync, mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -25,6 +25,8 @@ export interface Room {
   /** `probe` of the image with these words. */
   probe(words: readonly string[], options?: Options): Promise<Outcome>
   start(words: readonly string[], options?: Options): Promise<RunningContainer>
+  /** The engine and the image that a run takes. */
+  find(imageReference?: string): ReturnType<typeof findEngine>
 }
 
 export type Options = Partial<Omit<ContainerProcess, 'image' | 'args' | 'cwd'>> & {
@@ -45,6 +47,8 @@ export function useRoom({ engine, busybox }: OneEngine): Room {
   let before: Traces
   beforeEach(async () => {
     directory = mkdtempSync(path.join(tmpdir(), 'agentctl-probe-'))
+    // What a container cannot write there is then not for want of a mode.
+    chmodSync(directory, 0o1777)
     before = await tracesOf(engine)
   })
   afterEach(async () => {
@@ -52,9 +56,13 @@ export function useRoom({ engine, busybox }: OneEngine): Room {
     await expectNothingLeft(engine, before)
   })
 
+  // Podman answers on its socket: no service of agentctl's own is among what is looked for afterwards.
+  const environment = { ...engine.env, ...(engine.kind === 'podman' && { CONTAINER_HOST: `unix://${engine.socket}` }) }
+  const find = (imageReference = busybox.reference) => findEngine(engine.kind, imageReference, environment)
+
   async function start(words: readonly string[], options: Options = {}): Promise<RunningContainer> {
-    const { imageReference = busybox.reference, cwd = directory, ...rest } = options
-    const found = await findEngine(engine.kind, imageReference, engine.env)
+    const { imageReference, cwd = directory, ...rest } = options
+    const found = await find(imageReference)
     const bound = openDirectory(cwd)
     const running = runContainer({
       ...found,
@@ -84,6 +92,7 @@ export function useRoom({ engine, busybox }: OneEngine): Room {
     },
     file: name => path.join(directory, name),
     start,
+    find,
     async probe(words, options) {
       const outcome = await (await start(words, options)).wait
       const text = (bytes: Uint8Array) => Buffer.from(bytes).toString('utf8')
@@ -113,6 +122,8 @@ export interface Traces {
   /** Directories of containers in the engine's storage. */
   directories: string[]
   mounts: string[]
+  /** That were made for single containers. */
+  cgroups: string[]
   processes: number
 }
 
@@ -126,8 +137,19 @@ export async function tracesOf(engine: TestEngine): Promise<Traces> {
     volumes: (Volumes ?? []).map(({ Name }) => Name),
     directories: places.flatMap(place => readdirSync(place)).filter(name => /^[0-9a-f]{64}$/.test(name)),
     mounts: mountsUnder(root).filter(place => /\/(merged|shm|rootfs)$/.test(place)),
+    cgroups: cgroupsOfContainers(),
     processes: processesOfContainers(root).length,
   }
+}
+
+function cgroupsOfContainers(): string[] {
+  const top = '/sys/fs/cgroup'
+  const places = [top, ...readdirSync(top).map(name => path.join(top, name))].filter(place =>
+    statSync(place).isDirectory(),
+  )
+  return places.flatMap(place =>
+    readdirSync(place).filter(name => name.startsWith(`agentctl-container-${process.pid}-`)),
+  )
 }
 
 /** The engine's helpers of an ended container go a moment after it: waited for, within bounds. */
