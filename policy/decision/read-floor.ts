@@ -1,5 +1,6 @@
-import { parseDocument } from 'yaml'
 import { z } from 'zod'
+import { readYaml } from '../document/yaml/read.ts'
+import { toValue } from '../document/yaml/value.ts'
 import type { Json } from '../json.ts'
 import { type Floor, floorSchema } from './floor.ts'
 import { normalizeFloor } from './meet.ts'
@@ -38,20 +39,15 @@ export function parseFloor(input: string | Json, source = 'floor'): FloorResult 
   return { ok: true, floor: spec.setBy ? floor : { ...floor, setBy: statedFields(floor, source) } }
 }
 
+/** By the reader of documents, which is linear in the text: anybody's floor is read where everybody's runs are served. */
 function readText(text: string): { ok: true; value: unknown } | { ok: false; message: string } {
-  if (text.length > floorBytesMax)
+  if (text.length > floorBytesMax || new TextEncoder().encode(text).length > floorBytesMax)
     return { ok: false, message: `the floor is larger than ${floorBytesMax} bytes; shorten it` }
-  try {
-    const document = parseDocument(text, { schema: 'core', merge: false })
-    const fault = document.errors[0] ?? document.warnings[0]
-    if (fault !== undefined) return { ok: false, message: `the floor is not valid YAML: ${fault.message}` }
-    return { ok: true, value: document.toJS({ maxAliasCount: 100 }) }
-  } catch (error) {
-    return {
-      ok: false,
-      message: `the floor is not valid YAML: ${error instanceof Error ? error.message : 'unreadable'}`,
-    }
-  }
+  const { tree, faults } = readYaml(text)
+  const value = tree === null ? undefined : toValue(tree, faults)
+  const [fault] = faults
+  if (fault === undefined) return { ok: true, value: value ?? null }
+  return { ok: false, message: `the floor is not valid YAML: ${fault.message}; ${fault.help || 'correct it'}` }
 }
 
 function isEnvelope(value: unknown): boolean {
@@ -59,8 +55,15 @@ function isEnvelope(value: unknown): boolean {
 }
 
 function describe(error: z.ZodError): string {
-  const faults = error.issues.slice(0, 10).map(issue => `${issue.path.join('.') || 'floor'}: ${issue.message}`)
+  const faults = error.issues
+    .slice(0, 10)
+    .map(issue => shortened(`${issue.path.join('.') || 'floor'}: ${issue.message}`))
   return `the floor is not a valid SecurityFloor: ${faults.join('; ')}`
+}
+
+/** A name, or a list of unknown ones, can be as long as the floor. */
+function shortened(text: string): string {
+  return text.length > 300 ? `${text.slice(0, 300)}…` : text
 }
 
 /** The fields that a floor states, dotted below `policy`, each with who set it. */

@@ -38,14 +38,31 @@ function partsOf(secret: string): string[] {
   return [...new Set(parts.flatMap(part => [part, part.trim()]))].filter(part => part.length >= patternLengthMin)
 }
 
-const unreserved = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_.~'
-/** What each usual encoder leaves as it is: RFC 3986, encodeURIComponent, encodeURI, a shell's `jq @uri`, form encoding. */
+const letters = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789'
+const unreserved = `${letters}-_.~`
+const printable = Array.from({ length: 0x7f - 0x21 }, (_, index) => String.fromCharCode(0x21 + index))
+const printableBut = (encoded: string) => printable.filter(character => !encoded.includes(character)).join('')
+
+/**
+ * What each usual encoder leaves as it is: RFC 3986, encodeURIComponent, encodeURI, Python's `quote`, form encoding, PHP's
+ * and .NET's own of forms, Go's of paths; and the URL standard's fragment, query, query of http, path and credentials,
+ * which is how a secret stands in a URL that was put together first and parsed then.
+ */
 const literalSets = [
   unreserved,
   `${unreserved}!*'()`,
   `${unreserved}!*'();/?:@&=+$,#`,
   `${unreserved}/`,
-  '-_.*'.concat(unreserved.slice(0, 62)),
+  `${letters}-_.*`,
+  `${letters}-_.`,
+  `${letters}-_.!*()`,
+  `${unreserved}$&+=:@`,
+  printableBut('"<>`'),
+  printableBut('"#<>'),
+  printableBut('"#<>\''),
+  printableBut('"#<>?^`{}'),
+  printableBut('"#<>?`{}'),
+  printableBut('"#<>?^`{}/:;=@[\\]|'),
 ]
 
 function percentForms(bytes: Uint8Array): string[] {

@@ -90,7 +90,6 @@ export function exchange(
       if (isOver || status < 200) return
       const headers = headersOf(incoming)
       if (redirects.has(status)) return fail(redirected(request, status, headers))
-      if (status === 101) return fail(unexpected(origin, status))
       if (Number(headers.get('content-length') ?? 0) > maxResponseBytes && method !== 'HEAD')
         return fail(tooLarge(origin, maxResponseBytes))
       const hasBody = method !== 'HEAD' && status !== 204 && status !== 304

@@ -217,7 +217,7 @@ describe('a floor file', () => {
     ['another kind', 'apiVersion: agentctl.dev/v1\nkind: Workflow\nmetadata: {name: x}\nspec: {}', 'kind'],
     ['an unknown field', text('  aprovers: {}'), 'aprovers'],
     ['its own provenance', text('  setBy: {}'), 'setBy'],
-    ['a duplicate key', text('  minimumApprovals: 1\n  minimumApprovals: 2'), 'unique'],
+    ['a duplicate key', text('  minimumApprovals: 1\n  minimumApprovals: 2'), 'duplicate key'],
     ['zero approvals', text('  minimumApprovals: 0'), 'minimumApprovals'],
     ['a bad duration', text('  expiresAfter: 7 days'), '7d'],
     ['a too long duration', text('  expiresAfter: 30d'), '29 days'],
@@ -231,7 +231,11 @@ describe('a floor file', () => {
     ['a list', '[]', 'floor'],
     [
       'a bomb',
-      `a: &a [x,x,x,x,x,x,x,x,x,x]\nb: &b [*a,*a,*a,*a,*a,*a,*a,*a,*a,*a]\nc: &c [*b,*b,*b,*b,*b,*b,*b,*b,*b,*b]\nd: [*c,*c,*c,*c,*c,*c,*c,*c,*c,*c]`,
+      `a: &a [x,x,x,x,x,x,x,x,x,x]\n${Array.from({ length: 9 }, (_, n) => {
+        const before = String.fromCharCode(97 + n)
+        const own = String.fromCharCode(98 + n)
+        return `${own}: &${own} [${`*${before},`.repeat(10)}]`
+      }).join('\n')}`,
       'YAML',
     ],
   ])('is refused when it is %s', (_, bad, named) => {
@@ -273,4 +277,35 @@ it('accepts the written policy of a document and nothing else', () => {
   ]) {
     expect(policySchema.safeParse(bad).success, JSON.stringify(bad)).toBe(false)
   }
+})
+
+describe('a floor that is made to cost', () => {
+  const seconds = (text: string): number => {
+    const before = process.cpuUsage()
+    expect(parseFloor(text).ok).toBe(false)
+    const { user, system } = process.cpuUsage(before)
+    return (user + system) / 1e6
+  }
+  const keys = (count: number) => Array.from({ length: count }, (_, number) => `k${number}: 1`).join('\n')
+
+  it('is read in time that grows with its text, not with its square', () => {
+    const least = (count: number) => Math.min(...[1, 2, 3].map(() => seconds(keys(count))))
+    least(1_000)
+    expect(least(24_000)).toBeLessThan(12 * least(4_000) + 0.05)
+  })
+
+  it.each<[string, string]>([
+    ['unknown keys', keys(20_000)],
+    ['a key of its own length', `${'k'.repeat(200_000)}: 1`],
+    ['brackets', '['.repeat(200_000)],
+    [
+      'aliases of aliases',
+      `a: &a [x]\n${Array.from({ length: 40 }, (_, n) => `b${n}: &b${n} [${n === 0 ? '*a' : `*b${n - 1}, *b${n - 1}`}]`).join('\n')}`,
+    ],
+    ['more bytes than characters', `#${'ä'.repeat(140_000)}`],
+  ])('%s: refused, in a message that can be shown', (_, text) => {
+    const parsed = parseFloor(text)
+    expect(parsed.ok).toBe(false)
+    if (!parsed.ok) expect(parsed.message.length).toBeLessThan(4_000)
+  })
 })

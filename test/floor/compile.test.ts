@@ -24,6 +24,7 @@ function under(floor: string, text: string, files: { [path: string]: string } = 
 
 const one = 'actions: {a: {kind: builtin.assign}}\ntasks: [{id: a, uses: "action:a"}]'
 const shell = 'kind: builtin.shell.exec, command: /bin/true'
+const pinned = `sha256:${'b'.repeat(64)}`
 const sh = (more: string, task = '') =>
   workflow(`actions: {a: {${shell}${more}}}\ntasks: [{id: a, uses: "action:a"${task}}]`)
 
@@ -119,7 +120,7 @@ describe('limits', () => {
     [
       '{memoryLimitBytes: 20000000}',
       'a container',
-      sh(', isolation: container, container: {image: x, memoryLimitBytes: 30000000}'),
+      sh(`, isolation: container, container: {image: "${pinned}", memoryLimitBytes: 30000000}`),
       [`test.yaml:5 spec.actions.a.container.memoryLimitBytes ${asks('memoryLimitBytes', 30_000_000, 20_000_000)}`],
     ],
     [
@@ -244,7 +245,11 @@ describe('minimumIsolation', () => {
     ['cell', 'cell', false],
   ])('%s over a %s: refused %s', (least, isolation, isRefused) => {
     const more =
-      { process: '', container: ', container: {image: x}', cell: ', cell: {image: x, workspace: w}' }[isolation] ?? ''
+      {
+        process: '',
+        container: `, container: {image: "${pinned}"}`,
+        cell: `, cell: {image: "${pinned}", workspace: w}`,
+      }[isolation] ?? ''
     const { violations } = under(`{minimumIsolation: ${least}}`, sh(`, isolation: ${isolation}${more}`))
     expect(violations).toEqual(
       isRefused

@@ -16,6 +16,14 @@ const net = (text: string) =>
     ),
   )
 
+const percent = (text: string, literal: RegExp) =>
+  Array.from(Buffer.from(text), byte =>
+    byte < 128 && literal.test(String.fromCharCode(byte))
+      ? String.fromCharCode(byte)
+      : `%${byte.toString(16).toUpperCase().padStart(2, '0')}`,
+  ).join('')
+const lower = (text: string) => text.replaceAll(/%../g, code => code.toLowerCase())
+
 /** Each encoding as the program writes it that people use. */
 const encodings: { [name: string]: (secret: string) => string } = {
   'as it is': text => text,
@@ -27,6 +35,9 @@ const encodings: { [name: string]: (secret: string) => string } = {
   encodeURIComponent: text => encodeURIComponent(text.toWellFormed()),
   'lower-case hex': text => encodeURIComponent(text.toWellFormed()).replaceAll(/%../g, code => code.toLowerCase()),
   'a form': text => new URLSearchParams({ v: text }).toString().slice(2),
+  'a path of Go': text => percent(text, /[A-Za-z0-9\-_.~$&+=:@]/),
+  'a form of PHP': text => percent(text, /[A-Za-z0-9\-_.]/).replaceAll('%20', '+'),
+  'a form of .NET': text => lower(percent(text, /[A-Za-z0-9\-_.!*()]/).replaceAll('%20', '+')),
   'JSON.stringify': json,
   'JSON of Python and of PHP': text => ascii(text),
   'JSON of PHP': text => php(text),
@@ -68,6 +79,25 @@ describe('case 33: no secret of four characters or more survives', () => {
         },
       ),
       { numRuns: 150 },
+    )
+  })
+
+  /** The URL standard drops line ends and tabs, and reads `\\` and `.` of a path in its own way. */
+  const inUrls = secret.filter(value => !/[\t\r\n\\.]/.test(value) && value.isWellFormed())
+  test.each<[string, (url: URL, value: string) => string]>([
+    ['query', (url, value) => Object.assign(url, { search: value }).search.slice(1)],
+    ['fragment', (url, value) => Object.assign(url, { hash: value }).hash.slice(1)],
+    ['path', (url, value) => Object.assign(url, { pathname: `/a${value}b` }).pathname.slice(2, -1)],
+    ['password', (url, value) => Object.assign(url, { password: value }).password],
+    ['query of another scheme', (_, value) => Object.assign(new URL('x://h/'), { search: value }).search.slice(1)],
+  ])('in the %s of a URL', (_, encode) => {
+    fc.assert(
+      fc.property(inUrls, value => {
+        const encoded = encode(new URL('http://u@h/'), `x${value}`).slice(1)
+        const redactor = createRedactor([value])
+        expect(redactor.text(`GET http://h/${encoded} 200`)).not.toContain(encoded)
+      }),
+      { numRuns: 500 },
     )
   })
 
