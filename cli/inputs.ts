@@ -1,6 +1,7 @@
 import { resolve } from 'node:path'
 import { readVars } from '../policy/document/index.ts'
 import type { Json, JsonObject } from '../policy/json.ts'
+import { jsonFault } from '../policy/json-fault.ts'
 import { CliError, FindingsError } from './failure.ts'
 import { readWhole } from './files.ts'
 import type { DocumentOptions } from './options.ts'
@@ -37,14 +38,9 @@ function inputValue(name: string, text: string): Json {
   } catch {
     return text
   }
-  if (isExact(value)) return value
-  throw new CliError('invalid_input', `--input ${name} holds a number beyond 2^53-1, which would lose digits`, {
-    help: `pass it as text: --input '${name}="..."'`,
+  const fault = jsonFault(value)
+  if (fault === null) return value
+  throw new CliError('invalid_input', `--input ${name} cannot be used: ${fault}`, {
+    help: `a number is passed as text: --input '${name}="..."'`,
   })
-}
-
-function isExact(value: Json): boolean {
-  if (typeof value === 'number') return Number.isInteger(value) ? Number.isSafeInteger(value) : Number.isFinite(value)
-  if (typeof value !== 'object' || value === null) return true
-  return Object.values(value).every(isExact)
 }

@@ -1,13 +1,11 @@
 import type { Json, JsonObject } from '../../policy/json.ts'
+import { jsonFault } from '../../policy/json-fault.ts'
 import { duplicateKey } from './duplicate-key.ts'
 
 /** What an extension printed, read: an object with exactly the protocol's fields, or why it is none. */
 export type Message =
   | { ok: true; fields: JsonObject }
   | { ok: false; code: 'malformed' | 'unknown_field' | 'missing_field'; message: string }
-
-/** Levels of nesting that a message may have, as a document may. */
-const depthMax = 64
 
 /**
  * Reads one message: UTF-8 without a byte order mark, one JSON object and nothing after it, `fields` and no others, no key
@@ -24,7 +22,7 @@ export function readMessage(bytes: Uint8Array, fields: readonly string[]): Messa
     return malformed('it is not one JSON object in UTF-8 and nothing else')
   }
   if (!isObject(value)) return malformed('it is no JSON object')
-  const fault = faultOf(value, 1)
+  const fault = jsonFault(value)
   if (fault !== null) return malformed(fault)
   const duplicate = duplicateKey(text)
   if (duplicate !== null) return malformed(`the key ${JSON.stringify(duplicate.slice(0, 100))} stands in it twice`)
@@ -37,26 +35,6 @@ export function readMessage(bytes: Uint8Array, fields: readonly string[]): Messa
 
 function malformed(message: string): Message {
   return { ok: false, code: 'malformed', message }
-}
-
-/** What in a value could not be recorded, or would change on the way. */
-function faultOf(value: Json, depth: number): string | null {
-  if (typeof value === 'string') return value.isWellFormed() ? null : 'a text in it holds half of a surrogate pair'
-  if (typeof value === 'number') return numberFault(value)
-  if (typeof value !== 'object' || value === null) return null
-  if (depth > depthMax) return `it is nested more than ${depthMax} levels deep`
-  for (const [key, member] of Object.entries(value)) {
-    if (key === '__proto__') return 'a key in it is `__proto__`'
-    const fault = faultOf(key, depth) ?? faultOf(member, depth + 1)
-    if (fault !== null) return fault
-  }
-  return null
-}
-
-function numberFault(value: number): string | null {
-  if (!Number.isFinite(value)) return 'a number in it is too large'
-  const isExact = !Number.isInteger(value) || Number.isSafeInteger(value)
-  return isExact ? null : 'a whole number in it is beyond 2^53 - 1 and would lose digits; print it as a text'
 }
 
 function isObject(value: Json): value is JsonObject {

@@ -5,7 +5,9 @@ import { placesOfItems } from '../../policy/document/yaml/places.ts'
 import { readYaml } from '../../policy/document/yaml/read.ts'
 import type { YamlFault } from '../../policy/document/yaml/tree.ts'
 import { toValue } from '../../policy/document/yaml/value.ts'
-import { mutate, seeds } from './fuzz.ts'
+import { seeds } from './fuzz/seeds.ts'
+import { documentOfSeed, treesOf } from './fuzz/structural.ts'
+import { textOf } from './fuzz/textual.ts'
 
 /** Reads a text the long way, and holds the quick way to it wherever that gave an answer; whether it did. */
 export function agree(text: string): boolean {
@@ -27,7 +29,11 @@ export function agree(text: string): boolean {
 export function agreeOnMutations(count: number): number {
   const texts = seeds().map(({ text }) => text)
   let quick = 0
-  for (let seed = 1; seed <= count; seed++) if (agree(mutate(texts, seed))) quick++
+  const trees = treesOf(texts)
+  for (let seed = 1; seed <= count; seed++) {
+    if (agree(textOf(texts, seed))) quick++
+    if (agree(documentOfSeed(trees, seed))) quick++
+  }
   return quick
 }
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { stringify } from 'yaml'
 import { agree, agreeOnMutations, agreeOnPieces, agreeOnValues } from './both-ways.ts'
-import { seeds } from './fuzz.ts'
+import { seeds } from './fuzz/seeds.ts'
 
 describe('a plainly written document', () => {
   it.each([

@@ -19,7 +19,7 @@ import { checkCompensationIds, compensationOf, withCompensations } from './compe
 import { planDigest } from './digests.ts'
 import { filesOf, workflowDigest } from './files.ts'
 import { underLimits } from './floor-limits.ts'
-import { checkGivenInputs, effectiveInputs } from './inputs.ts'
+import { checkGivenInputs, effectiveInputs, reportUnusable, usableInputs } from './inputs.ts'
 import { longTermOf } from './long-term.ts'
 import { checkMemoryWrites } from './memory-writes.ts'
 import { planTasks } from './planned.ts'
@@ -80,11 +80,12 @@ export function compile(options: CompileOptions): CompileResult {
     placeOf,
     floor,
     jsonSchemas: options.jsonSchemas ?? null,
-    inputs: effectiveInputs(spec.inputs, inputs),
+    inputs: effectiveInputs(spec.inputs, usableInputs(inputs)),
     vars: { ...mergeVars(document.directory, contents, spec.varsFiles, spec.vars), ...overrides },
     overrides,
     ...collectLists({ document, reporter, contents, overrides }),
   }
+  reportUnusable(work, inputs)
   checkGivenInputs(work, inputs)
   reportTemplates(reporter, ['spec', 'vars'], spec.vars)
   reportUnsupported(work)

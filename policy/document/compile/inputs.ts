@@ -1,10 +1,35 @@
 import type { JsonObject } from '../../json.ts'
+import { jsonFault } from '../../json-fault.ts'
 import { nearest } from '../schema/fields.ts'
 import type { Work } from './work.ts'
 
 /** Defaults under the given values. */
 export function effectiveInputs(defaults: JsonObject, given: JsonObject): JsonObject {
   return { ...defaults, ...given }
+}
+
+/** Given inputs without those that could not be recorded as they are; `reportUnusable` tells of them. */
+export function usableInputs(given: JsonObject): JsonObject {
+  const faulty = new Set(faultsOf(given).map(([name]) => name))
+  if (faulty.size === 0) return given
+  return Object.fromEntries(Object.entries(given).filter(([name]) => !faulty.has(name)))
+}
+
+/** Reports given inputs that could not be recorded as they are. Documents hold no such values, command lines may. */
+export function reportUnusable({ reporter }: Work, given: JsonObject): void {
+  for (const [name, fault] of faultsOf(given))
+    reporter.report(['spec', 'inputs'], {
+      code: 'schema_violation',
+      message: `the value given for input \`${name.toWellFormed()}\` cannot be used: ${fault}`,
+      help: 'give another value',
+    })
+}
+
+function faultsOf(given: JsonObject): [name: string, fault: string][] {
+  return Object.entries(given).flatMap(([name, value]): [string, string][] => {
+    const fault = jsonFault({ [name]: null }) ?? jsonFault(value)
+    return fault === null ? [] : [[name, fault]]
+  })
 }
 
 /** Refuses a given input that the document neither declares nor reads: most likely a typing error. */

@@ -99,8 +99,7 @@ function convertAlias(walk: Walk, alias: Alias, depth: number): Json {
 function convertScalar(walk: Walk, node: Scalar): Json {
   const { value } = node
   if (typeof value === 'string') {
-    if (!value.isWellFormed()) report(walk, node, 'the text is not well-formed Unicode', 'escape surrogates in pairs')
-    return value
+    return wellFormed(walk, node, value)
   }
   if (typeof value === 'number') {
     if (!Number.isFinite(value))
@@ -117,6 +116,13 @@ function convertScalar(walk: Walk, node: Scalar): Json {
     return value === 0 ? 0 : value
   }
   return typeof value === 'boolean' ? value : null
+}
+
+/** What cannot be digested is told, and goes on as what can, since a faulty document is checked to its end. */
+function wellFormed(walk: Walk, node: Scalar, text: string): string {
+  if (text.isWellFormed()) return text
+  report(walk, node, 'the text is not well-formed Unicode', 'escape surrogates in pairs')
+  return text.toWellFormed()
 }
 
 function convertMap(walk: Walk, node: YAMLMap, depth: number): JsonObject {
@@ -146,7 +152,7 @@ function keyOf(walk: Walk, node: Node | null): string | undefined {
   if (node !== null && (node as { tag?: string }).tag !== undefined)
     report(walk, node, 'a key has no tag', 'remove the tag')
   if (isScalar(node)) {
-    const text = keyText(node)
+    const text = wellFormed(walk, node, keyText(node))
     if (node.anchor !== undefined) walk.anchors.set(node.anchor, { node, value: text, nodes: 1, height: 1 })
     if (text === '' && node.type === 'PLAIN') report(walk, node, 'a key is missing before `:`', 'write the key')
     else return text
