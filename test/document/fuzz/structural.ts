@@ -70,7 +70,7 @@ function changeOne(tree: Node, trees: readonly Node[], pick: Pick): void {
     const kind = pick.below(5)
     if (kind === 0) parent.splice(at, 1)
     else if (kind === 1) parent.splice(at, 0, structuredClone(parent[at] ?? null) as Node)
-    else if (kind === 2) parent[at] = valueOf(pick)
+    else if (kind === 2) parent[at] = anyValue(pick)
     else if (kind === 3) parent[at] = given
     else parent.reverse()
     return
@@ -81,10 +81,10 @@ function changeOne(tree: Node, trees: readonly Node[], pick: Pick): void {
   const other =
     (pick.below(8) === 0 ? pick.one(['__proto__', 'constructor', '', 'x-y', '<<', '1']) : pick.one(fields)) ?? ''
   if (kind === 0) delete parent[name]
-  else if (kind === 1) put(parent, name, valueOf(pick))
+  else if (kind === 1) put(parent, name, anyValue(pick))
   else if (kind === 2) put(parent, name, given)
   else if (kind === 3) put(parent, other, structuredClone(value) as Node)
-  else if (kind === 4) put(parent, other, valueOf(pick))
+  else if (kind === 4) put(parent, other, anyValue(pick))
   else {
     delete parent[name]
     put(parent, other, value)
@@ -92,7 +92,7 @@ function changeOne(tree: Node, trees: readonly Node[], pick: Pick): void {
 }
 
 /** Never the same object twice: a tree has no circles. */
-function valueOf(pick: Pick): Node {
+function anyValue(pick: Pick): Node {
   return structuredClone(pick.one(values) ?? null) as Node
 }
 
