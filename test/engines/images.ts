@@ -68,7 +68,8 @@ export function makeBaseLayer(directory: string): { baseLayer: string; probe: st
   execFileSync('chroot', [tree, '/bin/busybox', '--install', '-s', '/bin'])
   writeFileSync(path.join(tree, 'etc/passwd'), 'root:x:0:0:root:/root:/bin/sh\n')
   // What cannot be written is then not for want of a mode.
-  chmodSync(path.join(tree, 'etc/passwd'), 0o666)
+  writeFileSync(path.join(tree, 'etc/open'), 'as the image has it')
+  chmodSync(path.join(tree, 'etc/open'), 0o666)
   writeFileSync(path.join(tree, 'etc/group'), 'root:x:0:\n')
   const probe = path.join(directory, 'probe')
   execFileSync('gcc', ['-static', '-O1', '-Wall', '-o', probe, path.join(import.meta.dirname, 'probe.c')])

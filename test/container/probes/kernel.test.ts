@@ -67,9 +67,10 @@ describeEngines('the kernel as a container sees it', one => {
       chmodSync(path.join(root, 'bin/suid'), 0o6755)
     }
     const image = (await makeImage(one.engines, { name: 'setuid', files }))[one.engine.kind]
-    const { stdout } = await room.probe(['each', 'uid', ',', 'setuid'], { imageReference: image.reference, command: '/bin/suid' })
-    expect(stdout).toBe('uid: 65532
-setuid: EPERM
-')
+    const { stdout } = await room.probe(['each', 'uid', ',', 'setuid'], {
+      imageReference: image.reference,
+      command: '/bin/suid',
+    })
+    expect(stdout).toBe('uid: 65532\nsetuid: EPERM\n')
   })
 })

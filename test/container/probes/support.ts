@@ -15,6 +15,7 @@ import type { TestEngine } from '../../engines/engines.ts'
 import { mountsUnder } from '../../engines/leftovers.ts'
 import { processesOfContainers } from '../../engines/processes.ts'
 import type { OneEngine } from '../../engines/provided.ts'
+import { containerDefaults } from './defaults.ts'
 
 export const mebibyte = 1_048_576
 
@@ -66,20 +67,10 @@ export function useRoom({ engine, busybox }: OneEngine): Room {
     const bound = openDirectory(cwd)
     const running = runContainer({
       ...found,
-      command: '/bin/probe',
+      ...containerDefaults,
       args: words,
       cwd: bound,
-      environment: {},
-      stdin: null,
-      timeoutSeconds: 60,
-      limits: { stdout: mebibyte, stderr: mebibyte, combined: 2 * mebibyte },
-      memoryLimitBytes: 64 * mebibyte,
-      cpuLimitMillis: 1_000,
-      pidsLimit: 64,
-      onOutput() {},
       signal: new AbortController().signal,
-      run: 'run',
-      effect: 'run/task/1/0',
       ...rest,
     })
     void running.wait.then(() => closeDirectory(bound))
