@@ -1,52 +1,18 @@
-import { sha256 } from '../../canonical.ts'
 import { inWorkspace } from '../compile/in-workspace.ts'
 import type { Diagnostic } from '../diagnostic.ts'
 import type { WorkflowDocument } from '../document.ts'
 import { documentLimits } from '../limits.ts'
 import { createReporter, type Reporter } from '../reporter.ts'
 import { placeAt } from '../yaml/places.ts'
-import type { Path } from '../yaml/tree.ts'
-import { type PackFile, type ParsedPack, parsePack } from './parse.ts'
-import { rangeHelp, type Versions } from './versions.ts'
+import { checkIntegrity, checkVersion, reportCycles } from './checks.ts'
+import type { LoadedPack, Packs } from './loaded.ts'
+import { type PackFile, parsePack } from './parse.ts'
+import type { Versions } from './versions.ts'
+import { refuse, type Wanted, warnUnpinned, whose } from './wanted.ts'
 
 /** At most so many packs in all, and so many characters in all of their files together. */
 const packLimit = 64
 const packCharacters = 16_777_216
-
-/** A pack whose definitions a document may use. */
-export interface LoadedPack extends ParsedPack, Pick<PackFile, 'tree' | 'reporter'> {
-  name: string
-  /** Workspace-relative. */
-  file: string
-  /** Where it was first named. */
-  at: Path
-  by: Pick<PackFile, 'reporter'>
-}
-
-/** The packs of a document, those that it declares first, in order. */
-export interface Packs {
-  loaded: LoadedPack[]
-  /** Declared names that give nothing, for reasons that were reported. */
-  unusable: ReadonlySet<string>
-  /** Workspace-relative names of the files of all of them, there or not. */
-  files: string[]
-  /** What is wrong in those files, as far as it is known by now. */
-  diagnostics(): Diagnostic[]
-}
-
-/** One mention of a pack: by the document, or by a pack that depends on it. */
-interface Wanted {
-  name: string
-  version: string
-  /** As written, relative to the document's directory whoever names it. */
-  source: string
-  integrity: string | undefined
-  /** Where it is named. */
-  at: Path
-  by: Pick<PackFile, 'reporter'>
-  /** Name of the pack that wants it, null for the document. */
-  dependent: string | null
-}
 
 type Files = { readonly [path: string]: string }
 
@@ -73,7 +39,7 @@ export function loadPacks(
     return { name, version, source: source.path, integrity, at, by: { reporter }, dependent: null }
   })
   loading.add(declared)
-  loading.reportCycles()
+  reportCycles(loading.names(), name => loading.packOf(name))
   return loading
 }
 
@@ -91,6 +57,14 @@ class Loading implements Packs {
     this.#document = document
     this.#files = files
     this.#versions = versions
+  }
+
+  names(): Iterable<string> {
+    return this.#known.keys()
+  }
+
+  packOf(name: string): LoadedPack | null {
+    return this.#known.get(name)?.pack ?? null
   }
 
   get loaded(): LoadedPack[] {
@@ -127,7 +101,7 @@ class Loading implements Packs {
       open = next
     }
     // A range is held against the version that was found, whoever named it and whoever brought it.
-    for (const one of this.#mentions) this.#checkVersion(one)
+    for (const one of this.#mentions) checkVersion(one, this.packOf(one.name), this.#versions)
     const pinned = new Set(this.#mentions.flatMap(({ name, integrity }) => (integrity === undefined ? [] : [name])))
     for (const one of this.#mentions) if (!pinned.has(one.name)) warnUnpinned(one, pinned)
   }
@@ -170,8 +144,8 @@ class Loading implements Packs {
       const message = `pack \`${wanted.dependent}\` takes \`${wanted.name}\` from ${wanted.source}, ${whose(first)} from ${first.source}`
       refuse(wanted, ['source', 'path'], message, 'one pack of a name comes from one file')
     }
-    const { pack } = this.#known.get(wanted.name) ?? {}
-    if (pack !== null && pack !== undefined) this.#checkIntegrity(wanted, pack.file)
+    const pack = this.packOf(wanted.name)
+    if (pack !== null) checkIntegrity(wanted, pack.file, this.#files[pack.file] ?? '')
   }
 
   #outside(wanted: Wanted): null {
@@ -194,87 +168,11 @@ class Loading implements Packs {
       refuse(wanted, [], `the packs of a document hold more than ${packCharacters} characters`, '')
       return null
     }
-    if (text.length <= documentLimits.bytes && !this.#checkIntegrity(wanted, path)) return null
+    if (text.length <= documentLimits.bytes && !checkIntegrity(wanted, path, text)) return null
     const read = this.#read.get(path) ?? parsePack(text, path, this.#versions)
     this.#read.set(path, read)
     const { pack, tree, reporter } = read
     const { name, at, by } = wanted
     return pack === null ? null : { ...pack, name, file: path, tree, reporter, at, by }
   }
-
-  /** Whether the file's bytes are those that were reviewed; the text is theirs exactly, since only UTF-8 is read. */
-  #checkIntegrity(wanted: Wanted, path: string): boolean {
-    const { integrity, name } = wanted
-    const actual = `sha256:${sha256(this.#files[path] ?? '')}`
-    if (integrity === undefined || integrity === actual) return true
-    refuse(
-      wanted,
-      ['integrity'],
-      `pack \`${name}\`: ${path} has ${actual}, not the ${integrity} that its integrity names`,
-      'review what changed in the file, then write its new SHA-256, or restore the file',
-      'policy_denied',
-    )
-    return false
-  }
-
-  #checkVersion(wanted: Wanted): void {
-    const { name, version } = wanted
-    const pack = this.#known.get(name)?.pack ?? null
-    const has = pack?.manifest.version
-    const fits = this.#versions?.inRange(has ?? '0.0.0', version)
-    if (fits === null)
-      refuse(wanted, ['version'], `version of pack \`${name}\` is \`${version}\`, which is no range`, rangeHelp)
-    else if (fits === false && has !== undefined) {
-      const message = `${whose(wanted)} asks for \`${name}\` ${version}; ${pack?.file ?? ''} is ${has}`
-      refuse(wanted, ['version'], message, 'use a pack of that version, or change the range', 'missing_reference')
-    }
-  }
-
-  reportCycles(): void {
-    const done = new Set<string>()
-    const visit = (name: string, open: readonly string[]): void => {
-      const pack = this.#known.get(name)?.pack ?? null
-      if (pack === null || done.has(name)) return
-      for (const next of Object.keys(pack.manifest.dependencies)) {
-        const from = [...open, name].indexOf(next)
-        if (from < 0) visit(next, [...open, name])
-        else {
-          const circle = [...open, name, next].slice(from)
-          pack.reporter.report(['dependencies', next], {
-            code: 'dependency_cycle',
-            message: `packs depend on each other in a circle: ${circle.join(' -> ')}`,
-            help: 'remove one of these dependencies',
-            on: 'key',
-          })
-        }
-      }
-      done.add(name)
-    }
-    for (const name of this.#known.keys()) visit(name, [])
-  }
-}
-
-function whose({ dependent }: Wanted): string {
-  return dependent === null ? 'the document' : `pack \`${dependent}\``
-}
-
-/** A pinned pack would otherwise run on whatever the pack that it depends on has become. */
-function warnUnpinned({ name, at, by, dependent }: Wanted, pinned: ReadonlySet<string>): void {
-  if (dependent === null || !pinned.has(dependent)) return
-  by.reporter.report(at, {
-    code: 'policy_denied',
-    severity: 'warning',
-    message: `pack \`${dependent}\` is pinned by its integrity, \`${name}\` that it depends on is not`,
-    help: `declare \`${name}\` in spec.packs with its integrity`,
-  })
-}
-
-function refuse(
-  { at, by }: Wanted,
-  below: Path,
-  message: string,
-  help: string,
-  code: 'schema_violation' | 'policy_denied' | 'missing_reference' = 'schema_violation',
-): void {
-  by.reporter.report([...at, ...below], { code, message, help })
 }

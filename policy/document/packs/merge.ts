@@ -5,7 +5,7 @@ import { nearest } from '../schema/fields.ts'
 import type { Spec } from '../schema/spec.ts'
 import type { Task } from '../schema/task.ts'
 import type { Path } from '../yaml/tree.ts'
-import type { LoadedPack, Packs } from './load.ts'
+import type { LoadedPack, Packs } from './loaded.ts'
 
 /** Parts of a manifest, and the parts of `spec` that their items become. */
 const parts = { actions: 'actions', agents: 'agents', tools: 'tools', workflows: 'subworkflows' } as const

@@ -1,6 +1,6 @@
 import { kinds } from '../compile/kinds.ts'
 import type { Spec } from '../schema/spec.ts'
-import type { LoadedPack } from './load.ts'
+import type { LoadedPack } from './loaded.ts'
 
 /**
  * No signature of packs is defined, so every pack is unsigned: `packTrust` says whether such a pack may be used at all,
