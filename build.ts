@@ -11,20 +11,25 @@ import { staleSchemas, writeSchemas } from './build-schemas.ts'
  */
 const root = import.meta.dirname
 
-/** Modules of @actions/core that agentctl never calls, each with what stands in its place. */
-const absent: { filter: RegExp; contents: string }[] = [
+/** Modules of packages that agentctl never calls, each with what stands in its place. */
+const absent: { filter: RegExp; of: RegExp; contents: string }[] = [
   // The OIDC client brings an HTTP client with an undici of its own; own calls go through runner/network/own.ts.
-  { filter: /^\.\/oidc-utils\.js$/, contents: 'export class OidcClient {}' },
+  { filter: /^\.\/oidc-utils\.js$/, of: /\/@actions\/core\//, contents: 'export class OidcClient {}' },
   // It asks the system about itself through @actions/exec, which would be loaded at start for nothing.
-  { filter: /^\.\/platform\.js$/, contents: 'export {}' },
+  { filter: /^\.\/platform\.js$/, of: /\/@actions\/core\//, contents: 'export {}' },
+  // An engine over ssh is refused by name.
+  { filter: /^ssh2$/, of: /\/docker-modem\//, contents: 'export {}' },
+  // They build images, which agentctl never does.
+  { filter: /^\.\/(session|buildkit)$/, of: /\/dockerode\//, contents: 'export {}' },
+  { filter: /^(tar-fs|@balena\/dockerignore)$/, of: /\/dockerode\//, contents: 'export {}' },
 ]
 
 const leaveOut: Plugin = {
   name: 'leave-out',
   setup({ onResolve, onLoad }) {
-    absent.forEach(({ filter, contents }, index) => {
+    absent.forEach(({ filter, of, contents }, index) => {
       onResolve({ filter }, ({ importer }) =>
-        importer.includes('/@actions/core/') ? { path: String(index), namespace: 'absent', sideEffects: false } : null,
+        of.test(importer) ? { path: String(index), namespace: 'absent', sideEffects: false } : null,
       )
       onLoad({ filter: new RegExp(`^${index}$`), namespace: 'absent' }, () => ({ contents }))
     })

@@ -10,7 +10,9 @@ export function approvalLines(record: ApprovalRecord): Line[] {
   if (record.resolution !== null) return [head, `  ${verdict(record.resolution)}`]
   const needed = record.needed > 1 ? `, ${record.needed} people` : ''
   const isolation =
-    record.expectedEffect.kind === 'process' ? [`    isolation ${shownIsolation(record.isolation)}`] : []
+    record.expectedEffect.kind === 'process' || record.expectedEffect.kind === 'container'
+      ? [`    isolation ${shownIsolation(record.isolation)}`]
+      : []
   const what = [...effectLines(record.expectedEffect), ...isolation]
   return [head, `  ${record.reason}`, ...what, `  expires ${record.expiresAt}${needed}`]
 }
@@ -20,26 +22,38 @@ export function effectLines(expected: ExpectedEffect): Line[] {
   switch (expected.kind) {
     case 'write':
       return [`  writes ${expected.path} (${expected.bytes} bytes)`, ...diffLines(expected.diff, '    ')]
+    case 'container':
+      return [
+        `  runs ${[expected.command, ...expected.args].map(word => JSON.stringify(word)).join(' ')} in ${expected.cwd}`,
+        `    image ${expected.image.reference}, found as ${expected.image.id} on ${expected.engine.kind} ${expected.engine.version}`,
+        ...sharedLines(expected),
+      ]
     case 'process':
       return [
         `  runs ${[expected.command, ...expected.args].map(word => JSON.stringify(word)).join(' ')} in ${expected.cwd}`,
         `    executable ${expected.realPath}, SHA-256 ${expected.executableSha256}`,
         ...(expected.interpreters ?? []).map(({ path, sha256 }) => `    run by ${path}, SHA-256 ${sha256}`),
-        ...Object.entries(expected.argvFiles).map(([file, sha256]) => `    file ${file}, SHA-256 ${sha256}`),
-        ...(expected.extension === undefined
-          ? []
-          : [
-              `    extension ${expected.extension.protocolVersion}, capabilities ${expected.extension.capabilities.join(', ') || 'none'}`,
-            ]),
-        ...(expected.secretHelpers ?? []).flatMap(({ variable, command, args, realPath, executableSha256 }) => [
-          `    first, for ${variable}, runs ${[command, ...args].map(word => JSON.stringify(word)).join(' ')}`,
-          `      executable ${realPath}, SHA-256 ${executableSha256}`,
-        ]),
-        ...(expected.environment.length === 0 ? [] : [`    environment ${expected.environment.join(', ')}`]),
+        ...sharedLines(expected),
       ]
     case 'other':
       return [`  ${expected.summary}`]
   }
+}
+
+/** What a process on the host and one in a container are shown with alike. */
+function sharedLines(expected: Extract<ExpectedEffect, { kind: 'process' | 'container' }>): string[] {
+  const { argvFiles, extension, secretHelpers = [], environment } = expected
+  return [
+    ...Object.entries(argvFiles).map(([file, sha256]) => `    file ${file}, SHA-256 ${sha256}`),
+    ...(extension === undefined
+      ? []
+      : [`    extension ${extension.protocolVersion}, capabilities ${extension.capabilities.join(', ') || 'none'}`]),
+    ...secretHelpers.flatMap(({ variable, command, args, realPath, executableSha256 }) => [
+      `    first, for ${variable}, runs ${[command, ...args].map(word => JSON.stringify(word)).join(' ')}`,
+      `      executable ${realPath}, SHA-256 ${executableSha256}`,
+    ]),
+    ...(environment.length === 0 ? [] : [`    environment ${environment.join(', ')}`]),
+  ]
 }
 
 /** `approved by local:0: reason`. */

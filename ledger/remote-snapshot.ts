@@ -104,6 +104,14 @@ export const effectRecordSchema = z.object({
   finishedAt: z.string().nullable(),
 })
 
+const secretHelper = z.object({
+  variable: z.string(),
+  command: z.string(),
+  args: z.array(z.string()),
+  realPath: z.string(),
+  executableSha256: digestSchema,
+})
+
 const expectedEffect = z.discriminatedUnion('kind', [
   z.object({
     kind: z.literal('write'),
@@ -125,6 +133,20 @@ const expectedEffect = z.discriminatedUnion('kind', [
     argvFiles: z.record(z.string(), digestSchema),
     limits: z.record(z.string(), z.number()),
     extension: z.object({ protocolVersion: z.string(), capabilities: z.array(z.string()) }).exactOptional(),
+    secretHelpers: z.array(secretHelper).exactOptional(),
+  }),
+  z.object({
+    kind: z.literal('container'),
+    command: z.string(),
+    args: z.array(z.string()),
+    engine: z.object({ kind: z.enum(['docker', 'podman']), version: z.string() }),
+    image: z.object({ reference: z.string(), id: z.string() }),
+    cwd: z.string(),
+    environment: z.array(z.string()),
+    argvFiles: z.record(z.string(), digestSchema),
+    limits: z.record(z.string(), z.number()),
+    extension: z.object({ protocolVersion: z.string(), capabilities: z.array(z.string()) }).exactOptional(),
+    secretHelpers: z.array(secretHelper).exactOptional(),
   }),
   z.object({ kind: z.literal('other'), summary: z.string(), detail: jsonSchema }),
 ])

@@ -1,4 +1,5 @@
 import type { Digest } from '../policy/canonical.ts'
+import type { Floor } from '../policy/decision/floor.ts'
 import type { Policy } from '../policy/decision/policy.ts'
 import type { Plan } from '../policy/document/plan.ts'
 import type { Json } from '../policy/json.ts'
@@ -19,6 +20,8 @@ export interface RunContext {
   origins: { [Field in keyof Policy]: 'document' | 'floor' | 'default' }
   /** Digest of the host's floor, null where there is none. */
   hostFloorDigest: Digest | null
+  /** What it says beside the policy that it was met with. */
+  hostFloor: Floor | null
   host: Host
   executors: Map<string, Executor>
   journal: Journal

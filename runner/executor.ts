@@ -40,10 +40,10 @@ export type EffectResult = (
 
 /**
  * How the processes of one effect were held, and what of it could not be had. `cgroup`: born in a cgroup of its own that
- * was seen empty at the end. `best-effort`: killed in passes over what could be found (03, Containment).
+ * was seen empty at the end. `container`: in one that was seen gone at the end. `best-effort`: killed in passes over what could be found (03, Containment).
  */
 export interface Containment {
-  containment: 'cgroup' | 'best-effort'
+  containment: 'cgroup' | 'container' | 'best-effort'
   /** Guarantees that this host could not give, each with why. */
   absent: { guarantee: Guarantee; reason: string }[]
   /** Processes that could not be ended, by pid as seen at the end. */
@@ -76,6 +76,8 @@ export interface ExecutionRequest {
   task: PlanTask
   input: JsonObject
   effectId: string
+  /** Id of the run, by which what is made for the effect can be told; absent = it is not known. */
+  run?: string
   /** Working memory as the batch saw it. */
   memory: JsonObject
   /** Bytes of artifacts that the run may still keep; absent = no bound. */

@@ -1,4 +1,4 @@
-import type { ProcessFact } from '../policy/decision/facts.ts'
+import type { ContainerFact, ProcessFact } from '../policy/decision/facts.ts'
 import { artifactRefusal, budgetRefusal, exceedsArtifacts, exceedsOutput, writtenBytes } from './budgets.ts'
 import type { RunContext } from './context.ts'
 import { controlMove } from './expansion/control.ts'
@@ -95,17 +95,29 @@ function disturbs(root: string, left: AskedEffect, right: AskedEffect): boolean 
 }
 
 function mayWriteFiles({ facts }: AskedEffect): boolean {
-  return facts.kind === 'process' || facts.kind === 'write'
+  // A container writes nothing of the workspace, but its secret helpers are processes of the host.
+  const hasHelpers = facts.kind === 'container' && facts.container.known && helpersOf(facts.container).length > 0
+  return facts.kind === 'process' || facts.kind === 'write' || hasHelpers
 }
 
 /** Whether arguments of the process, or of a secret helper of its, name files of the workspace, or it is a script there. */
 function namesFiles(root: string, { facts }: AskedEffect): boolean {
+  if (facts.kind === 'container')
+    return facts.container.known && [facts.container, ...helpersOf(facts.container)].some(namesSome)
   if (facts.kind !== 'process' || !facts.process.known) return false
   const { process } = facts
   const helpers = Object.values(process.environment).flatMap(one => ('helper' in one ? [one.program] : []))
   return [process, ...helpers].some(
     one => one.known && (Object.keys(one.argvFiles).length > 0 || isWorkspaceScript(root, one)),
   )
+}
+
+function helpersOf({ environment }: ContainerFact & { known: true }): (ProcessFact & { known: true })[] {
+  return Object.values(environment).flatMap(one => ('helper' in one && one.program.known ? [one.program] : []))
+}
+
+function namesSome({ argvFiles }: { argvFiles: object }): boolean {
+  return Object.keys(argvFiles).length > 0
 }
 
 /** Its interpreter reads it by itself, piece by piece; a binary is held by its descriptor and cannot be written while it runs. */

@@ -10,6 +10,8 @@ export interface Host {
   secrets: Secrets
   temporaryDirectories: readonly string[]
   searchPath: readonly string[]
+  /** The face's environment: where container engines are. */
+  environment: HostPorts['environment']
   /** Live output of a process, redacted. */
   output(task: string, stream: 'stdout' | 'stderr', text: string): void
 }
@@ -30,5 +32,5 @@ export function openHost(ports: HostPorts, plan: Plan, policy: Policy, output: H
     sourceFiles: plan.sourceFiles,
   })
   const secrets = collectSecrets(plan, { workspace, temporaryDirectories, searchPath, environment, learnSecrets })
-  return { workspace, secrets, temporaryDirectories, searchPath, output }
+  return { workspace, secrets, temporaryDirectories, searchPath, environment, output }
 }

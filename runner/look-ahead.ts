@@ -74,6 +74,8 @@ function filesOf({ host }: RunContext, facts: Facts): string[] {
   const { root } = host.workspace
   if (facts.kind === 'write' && facts.path.known) return [facts.path.absolute]
   if (facts.kind === 'read' && facts.path.known) return [path.resolve(root, facts.path.path)]
+  if (facts.kind === 'container')
+    return facts.container.known ? Object.keys(facts.container.argvFiles).map(file => path.resolve(root, file)) : []
   if (facts.kind !== 'process' || !facts.process.known) return []
   const { realPath, passed, interpreters } = facts.process
   const programs = [{ path: realPath, passed }, ...interpreters]

@@ -1,5 +1,5 @@
 import { floorDigest, policyOrigins, policyValues, underHostFloor } from '../policy/decision/index.ts'
-import type { EffectivePolicy, Plan } from '../policy/document/plan.ts'
+import type { Plan } from '../policy/document/plan.ts'
 import { type LongTermValues, longTermStore, openLongTerm } from './builtin/long-term-store.ts'
 import { commit, type RunContext } from './context.ts'
 import { createExecutors } from './executors.ts'
@@ -62,22 +62,17 @@ export function bind(
   plan: Plan,
   report: (event: ProgressEvent) => void,
   longTerm: LongTermValues | null = null,
-): Pick<RunContext, 'policy' | 'origins' | 'hostFloorDigest' | 'host' | 'executors'> {
+): Pick<RunContext, 'policy' | 'origins' | 'hostFloorDigest' | 'hostFloor' | 'host' | 'executors'> {
   const floor = ports.hostFloor ?? null
-  const effective = strongEnough(underHostFloor(plan.effectivePolicy, floor).policy, floor?.minimumIsolation)
+  const effective = underHostFloor(plan.effectivePolicy, floor).policy
   const policy = policyValues(effective)
   const host = openHost(ports, plan, policy, (task, stream, text) => report({ type: 'output', task, stream, text }))
   return {
     policy,
     origins: policyOrigins(effective),
     hostFloorDigest: floor === null ? null : floorDigest(floor),
+    hostFloor: floor,
     host,
     executors: createExecutors(host, longTermStore(plan, longTerm)),
   }
-}
-
-/** This runner knows host processes only: a floor that wants more leaves none allowed. */
-function strongEnough(policy: EffectivePolicy, minimum: string | undefined): EffectivePolicy {
-  if (minimum === undefined || minimum === 'process') return policy
-  return { ...policy, processAllowlist: { value: [], origin: 'floor' } }
 }

@@ -125,6 +125,9 @@ function needed(task: PlanTask, outcomes: Map<string, TaskPrediction['outcome']>
 
 async function predictTask(context: Proposer, id: string, touched: Set<string>): Promise<Predicted> {
   const { state } = context
+  // No engine is asked before a run: only that tells whether the image is there.
+  if (state.task(id).action.container !== undefined)
+    return { ...only('unknown', 'its engine and image are looked for when it runs'), decision: null }
   const proposal = await propose(context, id, { memory: state.memory, tasks: state.outputs })
   const decision = 'asked' in proposal ? proposal.asked.decision : null
   return { ...(await predictProposal(context, id, proposal, touched)), decision }

@@ -58,7 +58,7 @@ export interface View {
 
 export type Proposer = Pick<
   RunContext,
-  'run' | 'plan' | 'parent' | 'policy' | 'origins' | 'hostFloorDigest' | 'host' | 'executors' | 'state'
+  'run' | 'plan' | 'parent' | 'policy' | 'origins' | 'hostFloorDigest' | 'hostFloor' | 'host' | 'executors' | 'state'
 > & { ports: Pick<RunContext['ports'], 'interactive'> }
 
 /** Condition, input, facts, decision: in this order, with nothing requested and nothing changed. */
@@ -95,6 +95,7 @@ export async function propose(context: Proposer, id: string, view: View): Promis
       task,
       input: input.value,
       effectId: effectId(identity),
+      run: context.run,
       memory: view.memory,
       artifactBytesLeft: artifactBytesLeft(context),
       outputBytesLeft: outputBytesLeft(context),
@@ -214,6 +215,7 @@ function ask(
     policy: context.policy,
     origins: context.origins,
     canPause: context.ports.interactive ?? false,
+    hostFloor: context.hostFloor,
   })
   return {
     task,

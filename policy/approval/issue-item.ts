@@ -1,7 +1,7 @@
 import { shownIsolation } from '../effect.ts'
 import type { Json, JsonObject } from '../json.ts'
 import { code, codeList, count, fenced } from './markdown.ts'
-import type { ApprovalRecord, ExpectedEffect } from './record.ts'
+import type { ApprovalRecord, ExpectedEffect, SecretHelperShown } from './record.ts'
 
 /**
  * One item in full, or without diff, argv and paths where the floor keeps those behind the sign-in.
@@ -67,6 +67,7 @@ function expected(item: ApprovalRecord): string[] {
   const { expectedEffect: effect } = item
   if (effect.kind === 'write') return expectedWrite(effect)
   if (effect.kind === 'process') return [...expectedProcess(effect), ...inputOf(item.input)]
+  if (effect.kind === 'container') return [...expectedContainer(effect), ...inputOf(item.input)]
   return [`It will: ${code(effect.summary, 60_000)}`, ...detail(effect.detail), ...inputOf(item.input)]
 }
 
@@ -80,36 +81,66 @@ function expectedWrite(effect: Extract<ExpectedEffect, { kind: 'write' }>): stri
 }
 
 function expectedProcess(effect: Extract<ExpectedEffect, { kind: 'process' }>): string[] {
-  const files = Object.entries(effect.argvFiles).map(([path, digest]) => `${digest}  ${path}`)
-  const limits = Object.entries(effect.limits).map(([name, limit]) => `${name} ${limit}`)
   return [
     'Runs this program with these arguments, one a line as JSON:',
-    fenced([effect.command, ...effect.args].map(word => JSON.stringify(word)).join('\n'), 'json'),
+    ...argvOf(effect),
     [
       `- Program file: ${code(effect.realPath, 60_000)}, SHA-256 ${code(effect.executableSha256)}`,
       ...(effect.interpreters ?? []).map(
         ({ path, sha256 }) => `- Run by: ${code(path, 60_000)}, SHA-256 ${code(sha256)}`,
       ),
       `- In directory: ${code(effect.cwd, 60_000)}`,
-      `- Variables: ${effect.environment.length === 0 ? 'none' : codeList(effect.environment, 10_000)}`,
-      `- Limits: ${limits.length === 0 ? 'none named' : codeList(limits, 50)}`,
-      ...extensionOf(effect.extension),
-      ...helpersOf(effect.secretHelpers ?? []),
+      ...boundsOf(effect),
     ].join('\n'),
-    ...(files.length === 0
-      ? []
-      : ['Files of the workspace that the arguments name, with their SHA-256:', fenced(files.join('\n'))]),
+    ...filesOf(effect),
   ]
 }
 
-function extensionOf(extension: Extract<ExpectedEffect, { kind: 'process' }>['extension']): string[] {
+function expectedContainer(effect: Extract<ExpectedEffect, { kind: 'container' }>): string[] {
+  return [
+    'Runs this program of an image in a container, with these arguments, one a line as JSON:',
+    ...argvOf(effect),
+    [
+      `- Image: ${code(effect.image.reference, 60_000)}, found as ${code(effect.image.id)}`,
+      `- Engine: ${code(`${effect.engine.kind} ${effect.engine.version}`, 200)}`,
+      `- Sees, and cannot write, directory: ${code(effect.cwd, 60_000)}`,
+      '- No network; /tmp of 16 MiB is all that it can write',
+      ...boundsOf(effect),
+    ].join('\n'),
+    ...filesOf(effect),
+  ]
+}
+
+type Expected = Extract<ExpectedEffect, { kind: 'process' | 'container' }>
+
+function argvOf({ command, args }: Expected): string[] {
+  return [fenced([command, ...args].map(word => JSON.stringify(word)).join('\n'), 'json')]
+}
+
+function boundsOf(effect: Expected): string[] {
+  const limits = Object.entries(effect.limits).map(([name, limit]) => `${name} ${limit}`)
+  return [
+    `- Variables: ${effect.environment.length === 0 ? 'none' : codeList(effect.environment, 10_000)}`,
+    `- Limits: ${limits.length === 0 ? 'none named' : codeList(limits, 50)}`,
+    ...extensionOf(effect.extension),
+    ...helpersOf(effect.secretHelpers ?? []),
+  ]
+}
+
+function filesOf({ argvFiles }: Expected): string[] {
+  const files = Object.entries(argvFiles).map(([path, digest]) => `${digest}  ${path}`)
+  if (files.length === 0) return []
+  return ['Files of the workspace that the arguments name, with their SHA-256:', fenced(files.join('\n'))]
+}
+
+function extensionOf(extension: Expected['extension']): string[] {
   if (extension === undefined) return []
   const { protocolVersion, capabilities } = extension
   const listed = capabilities.length === 0 ? 'none' : codeList(capabilities, 10_000)
   return [`- Extension: protocol ${code(protocolVersion, 200)}, capabilities ${listed}`]
 }
 
-function helpersOf(helpers: NonNullable<Extract<ExpectedEffect, { kind: 'process' }>['secretHelpers']>): string[] {
+function helpersOf(helpers: readonly SecretHelperShown[]): string[] {
   return helpers.map(({ variable, command, args, realPath, executableSha256 }) => {
     const argv = [command, ...args].map(word => JSON.stringify(word)).join(' ')
     const file = `program file ${code(realPath, 60_000)}, SHA-256 ${code(executableSha256)}`

@@ -62,15 +62,32 @@ export type ExpectedEffect =
       /** What an extension declares, whose handshake must equal it; absent where the process is none. */
       extension?: { protocolVersion: string; capabilities: string[] }
       /** Programs that run first, each to give the value of one variable; absent where there are none. */
-      secretHelpers?: {
-        variable: string
-        command: string
-        args: string[]
-        realPath: string
-        executableSha256: Digest
-      }[]
+      secretHelpers?: SecretHelperShown[]
+    }
+  | {
+      kind: 'container'
+      command: string
+      args: string[]
+      engine: { kind: 'docker' | 'podman'; version: string }
+      image: { reference: string; id: string }
+      cwd: string
+      environment: string[]
+      argvFiles: { [path: string]: Digest }
+      limits: { [name: string]: number }
+      extension?: { protocolVersion: string; capabilities: string[] }
+      /** As of a process: they run on the host. */
+      secretHelpers?: SecretHelperShown[]
     }
   | { kind: 'other'; summary: string; detail: Json }
+
+/** A program that runs first, to give the value of one variable. */
+export interface SecretHelperShown {
+  variable: string
+  command: string
+  args: string[]
+  realPath: string
+  executableSha256: Digest
+}
 
 export const resolutionOutcomes = ['approved', 'rejected', 'expired', 'cancelled'] as const
 export type ResolutionOutcome = (typeof resolutionOutcomes)[number]

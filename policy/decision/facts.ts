@@ -121,8 +121,8 @@ export type ContainerFact =
       /** Basename of the command as written. */
       basename: string
       engine: { kind: 'docker' | 'podman'; version: string }
-      /** As the document pins it, and the engine's own id of what it found. */
-      image: { reference: string; id: Digest }
+      /** As the document pins it, and the engine's own id of what it found, `sha256:` and 64 hex digits. */
+      image: { reference: string; id: string }
       /** Canonical working directory, workspace-relative; the container sees it read-only. */
       cwd: string
       /** Regular files of it that command and arguments name, by workspace-relative path. */

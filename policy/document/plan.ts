@@ -155,6 +155,8 @@ export interface PlanAction {
   idempotency: Idempotency
   isolation: Isolation
   process: PlanCommand | null
+  /** Present where it runs in a container. */
+  container?: PlanContainer
   /** What an extension declares of itself; absent for every other kind. */
   extension?: PlanExtension
   /** JSON Schemas, draft 2020-12, of input and output of the other kinds; absent = none. */
@@ -185,6 +187,17 @@ export interface PlanCommand {
   combinedOutputLimitBytes: number
   /** Globs of the files to keep across a pause. */
   artifacts: string[]
+}
+
+/** The container of a process action: which image on which engine, within which bounds. */
+export interface PlanContainer {
+  /** `NAME@sha256:<64 hex>` or `sha256:<64 hex>`. */
+  image: string
+  runtime: 'auto' | 'docker' | 'podman'
+  memoryLimitBytes: number
+  /** Thousandths of a CPU. */
+  cpuLimitMillis: number
+  pidsLimit: number
 }
 
 /** Where a value that must stay secret is read from; never the value. */

@@ -7,8 +7,8 @@ import { checkInput } from '../schemas.ts'
 import { runExtension } from './run.ts'
 
 /**
- * extension.process with `isolation: process`: a handshake that must equal the declaration, then one invocation, both
- * bounded processes of the host within one effect. No code of the extension runs before its decision. Not a sandbox.
+ * extension.process: a handshake that must equal the declaration, then one invocation, both bounded processes within one
+ * effect, of the host (not a sandbox) or each in a container. No code of the extension runs before its decision.
  */
 export function extensionExecutor(host: Host): Executor {
   return {
@@ -18,7 +18,7 @@ export function extensionExecutor(host: Host): Executor {
       const schemas = await loadJsonSchemas()
       await checkInput(request.task.action, request.input)
       const { protocolVersion, capabilities } = extension
-      return prepareProcess(host, request, {
+      return await prepareProcess(host, request, {
         shown: { extension: { protocolVersion, capabilities } },
         start: (ready, signal) => runExtension(ready, extension, schemas, signal),
       })

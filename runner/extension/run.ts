@@ -7,6 +7,7 @@ import { enforcementOf, type HeldProcess } from '../process/enforcement.ts'
 import { isRetrySafe, type ReadyProcess } from '../process/prepare.ts'
 import { resultOfEnd } from '../process/process-result.ts'
 import { liveOutput, type ProcessStart, startProcess } from '../process/start.ts'
+import type { EndedProcess } from '../process/target.ts'
 import { handshakeArgument, handshakeFault } from './handshake.ts'
 import { invocation, invokeArgument, readReply } from './invocation.ts'
 
@@ -28,7 +29,7 @@ export function runExtension(
   }
 }
 
-type Ended = HeldProcess & { end: ProcessEnd }
+type Ended = EndedProcess
 
 /** One effect of an extension, both its processes. */
 class Effect {
@@ -81,10 +82,10 @@ class Effect {
     }
     const running = startProcess(this.#ready, { ...start, onOutput, signal: this.#signal })
     if ('changed' in running) return { kind: 'failed', ...running.changed, output: null, retrySafe: true }
-    const { end, captured, containment } = await running.wait
+    const ended = await running.wait
     live.end()
-    this.#held.push({ captured, containment })
-    return { end, captured, containment }
+    this.#held.push(ended)
+    return ended
   }
 
   /** Why nothing is invoked, null where the handshake is as declared. */

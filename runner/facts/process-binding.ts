@@ -1,6 +1,6 @@
 import type { Binding } from '../../policy/binding.ts'
 import { digest } from '../../policy/canonical.ts'
-import type { ProcessFact, SecretHelperFact } from '../../policy/decision/facts.ts'
+import type { ContainerFact, ProcessFact, SecretHelperFact } from '../../policy/decision/facts.ts'
 import type { Json, JsonObject } from '../../policy/json.ts'
 
 /** Of more argument files than this, only the digest of their digests is recorded. */
@@ -12,14 +12,26 @@ const filesListed = 200
  * value), `secret_helpers` (program and what it is asked, since its value is only known once it has run).
  */
 export function processBinding(fact: ProcessFact & { known: true }): Binding {
+  return {
+    executable: { path: fact.realPath, sha256: fact.sha256 },
+    ...interpreterBinding(fact),
+    ...surroundingsBinding(fact),
+  }
+}
+
+/** As `processBinding`, for a container: `engine` and `image` in the place of what the host would run. */
+export function containerBinding(fact: ContainerFact & { known: true }): Binding {
+  return { engine: fact.engine.kind, image: fact.image, ...surroundingsBinding(fact) }
+}
+
+/** What both see of the workspace and are given. */
+function surroundingsBinding(fact: Pick<ProcessFact & { known: true }, 'cwd' | 'argvFiles' | 'environment'>): Binding {
   const variables = Object.entries(fact.environment)
   const files = variables.flatMap(([name, one]) =>
     'file' in one ? [[name, { file: one.file, path: one.path, sha256: one.sha256 }]] : [],
   )
   const helpers = variables.flatMap(([name, one]) => ('helper' in one ? [[name, helperBinding(one)]] : []))
   return {
-    executable: { path: fact.realPath, sha256: fact.sha256 },
-    ...interpreterBinding(fact),
     cwd: fact.cwd,
     argv_files: boundFiles(fact.argvFiles),
     environment: Object.fromEntries(

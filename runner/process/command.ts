@@ -1,12 +1,12 @@
 import type { PlanCommand } from '../../policy/document/plan.ts'
 import { type ExecutionRequest, ExecutorError } from '../executor.ts'
 
-/** The command of a host process action. Throws ExecutorError. */
+/** The command of a process action. Throws ExecutorError. */
 export function commandOf({ task }: ExecutionRequest): PlanCommand {
   const { process: command, isolation, name } = task.action
   if (command === null)
     throw new ExecutorError('invalid_plan', `action ${name} of the plan has no command; start a new run`)
-  if (isolation !== 'process')
+  if (isolation === 'cell')
     throw new ExecutorError(
       'unsupported_capability',
       `action ${name}: isolation ${isolation} is not available on this runner; it is never replaced by a weaker one`,
@@ -58,10 +58,16 @@ export function timeoutOf({ task }: ExecutionRequest, command: PlanCommand): num
 
 /** Every bound by field name, as an approval shows it. */
 export function limitsOf(request: ExecutionRequest, command: PlanCommand): { [name: string]: number } {
+  const { container } = request.task.action
   return {
     timeoutSeconds: timeoutOf(request, command),
     stdoutLimitBytes: command.stdoutLimitBytes,
     stderrLimitBytes: command.stderrLimitBytes,
     combinedOutputLimitBytes: command.combinedOutputLimitBytes,
+    ...(container !== undefined && {
+      memoryLimitBytes: container.memoryLimitBytes,
+      cpuLimitMillis: container.cpuLimitMillis,
+      pidsLimit: container.pidsLimit,
+    }),
   }
 }

@@ -1,22 +1,22 @@
-import type { ExpectedEffect } from '../../policy/approval/record.ts'
+import type { ExpectedEffect, SecretHelperShown } from '../../policy/approval/record.ts'
+import type { Facts, VariableFact } from '../../policy/decision/facts.ts'
 import type { PlanCommand } from '../../policy/document/plan.ts'
 import { settled } from '../builtin/prepared.ts'
-import { type EffectResult, type ExecutionRequest, ExecutorError, type Prepared, type Running } from '../executor.ts'
-import { CommandFault } from '../facts/executable.ts'
-import { processBinding } from '../facts/process-binding.ts'
-import { closeProcessPlace, type ProcessPlace, processFact } from '../facts/process-fact.ts'
+import type { EffectResult, ExecutionRequest, Prepared, Running } from '../executor.ts'
 import type { Host } from '../host.ts'
 import { findVariables, type Variables } from '../secrets/variables.ts'
-import { checkArguments, commandOf, limitsOf } from './command.ts'
+import { checkArguments, commandOf } from './command.ts'
 import type { HeldProcess } from './enforcement.ts'
 import { helpersFirst } from './helpers-first.ts'
+import { hostTarget } from './host-target.ts'
+import type { ProcessTarget } from './target.ts'
 
 /** A process action of which everything is known and nothing was started. */
 export interface ReadyProcess {
   host: Host
   request: ExecutionRequest
   command: PlanCommand
-  place: ProcessPlace
+  target: ProcessTarget
   /** The whole environment of its processes. */
   environment: { [name: string]: string }
   /** Processes of the effect that are over: its secret helpers. */
@@ -31,18 +31,18 @@ export interface ProcessKind {
 }
 
 /** Facts, binding and bounds of a process action, the same for each kind. Throws ExecutorError. */
-export function prepareProcess(host: Host, request: ExecutionRequest, kind: ProcessKind): Prepared {
+export async function prepareProcess(host: Host, request: ExecutionRequest, kind: ProcessKind): Promise<Prepared> {
   const command = commandOf(request)
   checkArguments(command)
   const variables = findVariables(host.secrets, command.env)
   try {
-    const { fact, place } = findProcess(host, command, variables)
-    if (place !== null) {
-      const ready = { host, request, command, place, environment: variables.values, held: [] }
+    const target = await targetOf(host, request, variables)
+    if ('start' in target) {
+      const ready = { host, request, command, target, environment: variables.values, held: [] }
       return preparedProcess(ready, kind, variables)
     }
     variables.close()
-    return refusedProcess(request, command, fact)
+    return refusedProcess(request, command, target.facts)
   } catch (error) {
     variables.close()
     throw error
@@ -54,25 +54,14 @@ export function isRetrySafe({ task }: ExecutionRequest): boolean {
   return ['pure', 'idempotent', 'keyed'].includes(task.action.idempotency)
 }
 
-function findProcess(host: Host, command: PlanCommand, { facts, values }: Variables) {
-  try {
-    return processFact(host.workspace, command, {
-      temporaryDirectories: host.temporaryDirectories,
-      searchPath: host.searchPath,
-      environment: facts,
-      childPath: values['PATH'],
-    })
-  } catch (error) {
-    if (error instanceof CommandFault) throw new ExecutorError(error.code, error.message)
-    throw error
-  }
+/** Containers, and with them the engines' clients, are loaded at the first that is asked for. */
+async function targetOf(host: Host, request: ExecutionRequest, variables: Variables) {
+  if (request.task.action.isolation === 'process') return hostTarget(host, request, variables)
+  const { containerTarget } = await import('../container/target.ts')
+  return await containerTarget(host, request, variables)
 }
 
-function refusedProcess(
-  request: ExecutionRequest,
-  command: PlanCommand,
-  fact: ReturnType<typeof processFact>['fact'],
-): Prepared {
+function refusedProcess(request: ExecutionRequest, command: PlanCommand, facts: Facts): Prepared {
   const refusal: EffectResult = {
     kind: 'failed',
     code: 'unknown_process',
@@ -81,7 +70,7 @@ function refusedProcess(
     retrySafe: false,
   }
   return {
-    facts: { kind: 'process', process: fact },
+    facts,
     binding: {},
     expected: {
       kind: 'other',
@@ -96,26 +85,12 @@ function refusedProcess(
 }
 
 function preparedProcess(ready: ReadyProcess, kind: ProcessKind, variables: Variables): Prepared {
-  const { request, command, place } = ready
-  const { fact } = place
+  const { request, command, target } = ready
   let open = true
   return {
-    facts: { kind: 'process', process: fact },
-    binding: processBinding(fact),
-    expected: {
-      kind: 'process',
-      command: command.command,
-      realPath: fact.realPath,
-      executableSha256: fact.sha256,
-      interpreters: fact.interpreters.map(({ path, sha256 }) => ({ path, sha256 })),
-      args: command.args,
-      cwd: fact.cwd,
-      environment: Object.keys(command.env),
-      argvFiles: fact.argvFiles,
-      limits: limitsOf(request, command),
-      ...kind.shown,
-      ...shownHelpers(command, fact),
-    },
+    facts: target.facts,
+    binding: target.binding,
+    expected: { ...target.expected, ...kind.shown, ...shownHelpers(command, variables.facts) },
     predictability: 'none',
     unchanged: null,
     start: signal =>
@@ -125,7 +100,7 @@ function preparedProcess(ready: ReadyProcess, kind: ProcessKind, variables: Vari
     close() {
       if (!open) return
       open = false
-      closeProcessPlace(place)
+      target.close()
       variables.close()
     },
   }
@@ -134,8 +109,8 @@ function preparedProcess(ready: ReadyProcess, kind: ProcessKind, variables: Vari
 /** The helpers as an approval shows them: they are programs too, and run before the process itself. */
 function shownHelpers(
   { env }: PlanCommand,
-  { environment }: ProcessPlace['fact'],
-): Pick<Extract<ExpectedEffect, { kind: 'process' }>, 'secretHelpers'> {
+  environment: { [name: string]: VariableFact },
+): { secretHelpers?: SecretHelperShown[] } {
   const secretHelpers = Object.entries(environment).flatMap(([variable, fact]) => {
     const reference = env[variable]
     if (!('helper' in fact) || !fact.program.known || reference === undefined || !('process' in reference)) return []

@@ -63,6 +63,11 @@ function spawnCode(code: string): string {
     E2BIG: 'argv_too_long',
     inherited_descriptor: 'inherited_descriptor',
     containment_failed: 'containment_failed',
+    cwd_changed: 'cwd_changed',
+    control_not_in_force: 'control_not_in_force',
+    image_absent: 'image_absent',
+    engine_elsewhere: 'engine_elsewhere',
+    container_failed: 'container_failed',
   }
   return codes[code] ?? 'spawn_failed'
 }

@@ -8,12 +8,12 @@ import { isRetrySafe, prepareProcess, type ReadyProcess } from './prepare.ts'
 import { resultOfEnd } from './process-result.ts'
 import { liveOutput, startProcess } from './start.ts'
 
-/** builtin.shell.exec with `isolation: process`: one bounded process of the host. Not a sandbox. */
+/** builtin.shell.exec: one bounded process, of the host (not a sandbox) or in a container. */
 export function shellExecutor(host: Host): Executor {
   return {
     kinds: ['builtin.shell.exec'],
     async prepare(request) {
-      return prepareProcess(host, request, { start: run })
+      return await prepareProcess(host, request, { start: run })
     },
   }
 }
@@ -24,11 +24,12 @@ function run(ready: ReadyProcess, signal: AbortSignal): Running {
   const live = liveOutput(host, request.task.id)
   const running = startProcess(ready, { onOutput: live.push, signal })
   if ('changed' in running) return settled({ kind: 'failed', ...running.changed, output: null, retrySafe: true })
-  const wait = running.wait.then(({ end, captured, containment }): EffectResult => {
+  const wait = running.wait.then((ended): EffectResult => {
+    const { end, captured, containment, exitCode = null } = ended
     live.end()
-    const output = outputOf(host, end.kind === 'exited' ? end.code : null, captured)
+    const output = outputOf(host, end.kind === 'exited' ? end.code : exitCode, captured)
     const result = resultOfEnd(end, output, isRetrySafe(request), containment.left)
-    return { ...collect(result), enforcement: enforcementOf([...ready.held, { captured, containment }]) }
+    return { ...collect(result), enforcement: enforcementOf([...ready.held, ended]) }
   })
   return { wait, kill: reason => running.kill(reason) }
 }

@@ -1,9 +1,8 @@
-import { changedSince } from '../facts/process-fact.ts'
 import type { Host } from '../host.ts'
 import type { StreamName } from './capture.ts'
 import { timeoutOf } from './command.ts'
-import { type RunningProcess, runHostProcess } from './host-process.ts'
 import type { ReadyProcess } from './prepare.ts'
+import type { StartedProcess } from './target.ts'
 
 /** What differs between the processes of one action. */
 export interface ProcessStart {
@@ -23,16 +22,13 @@ export interface ProcessStart {
 export function startProcess(
   ready: ReadyProcess,
   start: ProcessStart,
-): RunningProcess | { changed: { code: string; message: string } } {
-  const { request, command, place, environment } = ready
-  const changed = changedSince(place)
+): StartedProcess | { changed: { code: string; message: string } } {
+  const { request, command, target, environment } = ready
+  const changed = target.changed()
   if (changed !== null) return { changed }
   const outputLeft = (request.outputBytesLeft ?? Number.MAX_SAFE_INTEGER) - (start.printedBytes ?? 0)
-  return runHostProcess({
-    executable: place.executable,
-    argv0: command.command,
+  return target.start({
     args: [...command.args, ...(start.added ?? [])],
-    cwd: place.cwd,
     environment,
     stdin: start.stdin ?? null,
     timeoutSeconds: Math.max(0, timeoutOf(request, command) - (start.usedMilliseconds ?? 0) / 1_000),
@@ -43,7 +39,6 @@ export function startProcess(
     },
     onOutput: start.onOutput,
     signal: start.signal,
-    effect: request.effectId,
   })
 }
 

@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { type Decision, decide, type EffectQuestion, type Facts, type Policy } from '../../policy/decision/index.ts'
 import { effectClasses, risks } from '../../policy/effect.ts'
 import {
+  containerFacts,
   decided,
   defaultOrigins,
   policy,
@@ -244,7 +245,7 @@ const denials: Row[] = [
   [
     'PATH for a container',
     { ...processEffect, isolation: 'container' },
-    processFacts({ environment: { PATH: { source: 'PATH', sha256: 'c' } } }),
+    containerFacts({ environment: { PATH: { source: 'PATH', sha256: 'c' } } }),
     { ...git, environmentAllowlist: ['PATH'] },
     'resource',
     'reserved_variable',
@@ -252,10 +253,42 @@ const denials: Row[] = [
   [
     'a job token for a container',
     { ...processEffect, isolation: 'container' },
-    processFacts({ environment: { ACTIONS_RUNTIME_TOKEN: { source: 'X', sha256: 'c' } } }),
+    containerFacts({ environment: { ACTIONS_RUNTIME_TOKEN: { source: 'X', sha256: 'c' } } }),
     { ...git, environmentAllowlist: ['ACTIONS_RUNTIME_TOKEN', 'X'] },
     'resource',
     'reserved_variable',
+  ],
+  [
+    'a command of a container that is not on the list',
+    { ...processEffect, isolation: 'container' },
+    containerFacts({ command: '/usr/bin/git2', basename: 'git2' }),
+    git,
+    'resource',
+    'processAllowlist',
+  ],
+  [
+    'a container whose command is listed by its place on the host only',
+    { ...processEffect, isolation: 'container' },
+    containerFacts({ command: '/usr/bin/git' }),
+    { processAllowlist: ['/usr/bin/git'] },
+    'resource',
+    'processAllowlist',
+  ],
+  [
+    'a container of which only the host is known',
+    { ...processEffect, isolation: 'container' },
+    processFacts(),
+    git,
+    'resource',
+    'missing_facts',
+  ],
+  [
+    'a host process of which only a container is known',
+    processEffect,
+    containerFacts(),
+    git,
+    'resource',
+    'missing_facts',
   ],
   ['an unknown risk', { ...memory, risk: '' as never }, none, {}, 'risk', 'unknown_risk'],
   ['an unknown isolation', { ...memory, isolation: 'vm' as never }, none, {}, 'risk', 'unknown_risk'],
@@ -314,12 +347,7 @@ const allowances: [string, EffectQuestion, Facts, Partial<Policy>][] = [
     processFacts({ realPath: '/w/build/git', passed: [{ path: '/w/build/git', untrusted: 'writable_root' }] }),
     { processAllowlist: ['/w/build/git'] },
   ],
-  [
-    'a container whose image holds the file',
-    { ...processEffect, isolation: 'container' },
-    processFacts({ passed: [] }),
-    git,
-  ],
+  ['a container whose image holds the file', { ...processEffect, isolation: 'container' }, containerFacts(), git],
   [
     'a variable set and read',
     processEffect,

@@ -86,3 +86,22 @@ export function decided(
 ) {
   return decide({ effect, facts, policy: policy(change), origins: defaultOrigins, canPause: false, ...more })
 }
+
+/** `git` in a container of a local image. */
+export function containerFacts(change: object = {}): Facts {
+  const id = `sha256:${'0'.repeat(64)}`
+  return {
+    kind: 'container',
+    container: {
+      known: true,
+      command: 'git',
+      basename: 'git',
+      engine: { kind: 'docker', version: '20.10.24' },
+      image: { reference: id, id },
+      cwd: '.',
+      argvFiles: {},
+      environment: {},
+      ...change,
+    },
+  }
+}

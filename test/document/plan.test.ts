@@ -249,11 +249,6 @@ describe('what later versions run', () => {
     ['MCP', action('{kind: mcp.call}'), 'spec.actions.x.kind'],
     ['A2A', action('{kind: a2a.delegate}'), 'spec.actions.x.kind'],
     [
-      '`isolation: container`',
-      action(`{kind: builtin.shell.exec, command: x, isolation: container, container: {image: "${image}"}}`),
-      'spec.actions.x.isolation',
-    ],
-    [
       '`isolation: cell`',
       action(`{kind: builtin.shell.exec, command: x, isolation: cell, cell: {image: "${image}", workspace: w}}`),
       'spec.actions.x.isolation',

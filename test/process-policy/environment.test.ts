@@ -3,7 +3,7 @@ import { isReservedVariable } from '../../policy/decision/reserved-variables.ts'
 import type { Isolation } from '../../policy/effect.ts'
 import type { JsonObject } from '../../policy/json.ts'
 import { checkEnvironmentNames } from '../../runner/process/command.ts'
-import { decided, processEffect, processFacts } from '../decision/questions.ts'
+import { containerFacts, decided, processEffect, processFacts } from '../decision/questions.ts'
 import { createScene, type Scene } from '../runner/support.ts'
 import { effectOf, refusalOf, resultOf, runTool, sh, toolPlan } from './tool.ts'
 
@@ -157,12 +157,18 @@ describe('a host process', () => {
   })
 })
 
+const factsOf = (isolation: Isolation) => (isolation === 'container' ? containerFacts : processFacts)
+
 describe.each(['container', 'cell'] satisfies Isolation[])('a %s', isolation => {
   const judged = (variable: string, source: string) =>
-    decided({ ...processEffect, isolation }, processFacts({ environment: { [variable]: { source, sha256: 'a' } } }), {
-      processAllowlist: ['git'],
-      environmentAllowlist: [variable, source],
-    })
+    decided(
+      { ...processEffect, isolation },
+      factsOf(isolation)({ environment: { [variable]: { source, sha256: 'a' } } }),
+      {
+        processAllowlist: ['git'],
+        environmentAllowlist: [variable, source],
+      },
+    )
 
   test.each([...credentials, ...engine])('never gets %s, whatever the list says, nor its value', name => {
     for (const [variable, source] of [

@@ -1,6 +1,5 @@
-import { isLongTermMemory } from '../../effect.ts'
+import { isLongTermMemory, isolations } from '../../effect.ts'
 import type { Facts } from '../facts.ts'
-import { isolations } from '../../effect.ts'
 import { type Answer, allow, deny, type Question } from '../question.ts'
 import { containerResource } from './container-resource.ts'
 import { ledgerResource } from './ledger-resource.ts'
@@ -53,7 +52,14 @@ function tooWeak({ effect, hostFloor }: Question): Answer | null {
   if (effect.effectClass !== 'process_execution' || least === undefined) return null
   if (isolations.indexOf(effect.isolation) >= isolations.indexOf(least)) return null
   const detail = `it is weaker than the ${least} that the host's floor requires`
-  return deny('resource', 'minimumIsolation', `isolation ${effect.isolation}`, 'floor', detail, `use isolation: ${least}`)
+  return deny(
+    'resource',
+    'minimumIsolation',
+    `isolation ${effect.isolation}`,
+    'floor',
+    detail,
+    `use isolation: ${least}`,
+  )
 }
 
 /** Kind of facts without which an effect cannot be judged; null where no kind of facts would be enough. */
@@ -70,7 +76,7 @@ function neededFacts(question: Question): Facts['kind'] | null {
     case 'workspace_mutate':
       return 'write'
     case 'process_execution':
-      return isolation === 'cell' ? null : isolation
+      return isolation === 'container' ? 'container' : 'process'
     case 'external_mutate':
     case 'remote_agent':
     case 'model':

@@ -79,6 +79,7 @@ function checkIsolation(work: Work, path: Path, action: Action): void {
       help: `write isolation: ${least}`,
     })
   }
+  checkContained(work, path, action)
   const { isolation } = action
   const image = isolation === 'process' ? undefined : action[isolation]?.image
   const images = work.floor?.images
@@ -89,6 +90,23 @@ function checkIsolation(work: Work, path: Path, action: Action): void {
     message: `image \`${image}\` is not among the images that the floor set by ${setBy(work.floor, 'images')} allows`,
     help: `it allows ${allowed}; use one of these, or have the floor changed`,
   })
+}
+
+/** A container says what it runs; what is said of one that is not used would be ignored. */
+function checkContained(work: Work, path: Path, action: Action): void {
+  for (const isolation of ['container', 'cell'] as const) {
+    const isNeeded = action.isolation === isolation
+    const isThere = action[isolation] !== undefined
+    if (isNeeded === isThere) continue
+    work.reporter.report(isThere ? [...path, isolation] : path, {
+      code: 'schema_violation',
+      message: isThere
+        ? `\`${isolation}\` is set for isolation \`${action.isolation}\``
+        : `isolation \`${isolation}\` needs \`${isolation}\``,
+      help: isThere ? `write isolation: ${isolation}, or leave it out` : `add ${isolation}.image`,
+      on: isThere ? 'key' : 'value',
+    })
+  }
 }
 
 /** Checks the input of a task against what its action takes; templates are taken to give the right type. */
@@ -186,6 +204,7 @@ export function actionPlanner(
       idempotency: definition.idempotency ?? kind.idempotency,
       isolation: definition.isolation,
       process: kind.process ? commandOf(work, definition, timeoutSeconds) : null,
+      ...(definition.isolation === 'container' && definition.container && { container: definition.container }),
       ...(definition.kind === 'extension.process'
         ? { extension: extensionOf(definition) }
         : { ...(inputSchema !== undefined && { inputSchema }), ...(outputSchema !== undefined && { outputSchema }) }),

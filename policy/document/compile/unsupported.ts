@@ -26,7 +26,7 @@ export function reportUnsupported(work: Work): void {
     const path = ['spec', 'actions', name]
     const feature = unsupportedKinds[action.kind]
     if (feature !== undefined) report([...path, 'kind'], `${feature} (\`${action.kind}\`)`)
-    if (action.isolation !== 'process') report([...path, 'isolation'], `\`isolation: ${action.isolation}\``)
+    if (action.isolation === 'cell') report([...path, 'isolation'], `\`isolation: ${action.isolation}\``)
   }
 }
 

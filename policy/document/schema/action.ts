@@ -28,17 +28,30 @@ export type ActionKind = (typeof actionKinds)[number]
 /** The one protocol that process extensions speak (03, Extension protocol). */
 export const extensionProtocol = 'agentctl.dev/process-extension/v1'
 
+/** A whole number of a range that a refusal tells whole. */
+function between(least: number, most: number) {
+  const told = `must be from ${least} to ${most}`
+  return z.int().min(least, told).max(most, told)
+}
+
+/**
+ * A reference that can only ever mean one image. The name is what both engines take for one, without a tag, so that nothing
+ * in it is syntax of a path or a query.
+ */
+const imagePattern = /^(?:[a-z0-9]+(?:(?:[._:/]|__|-+)[a-z0-9]+)*@)?sha256:[0-9a-f]{64}$/
+const imageReference = z
+  .string()
+  .max(512)
+  .regex(imagePattern, 'an image is pinned: NAME@sha256:<64 hex> or sha256:<64 hex>')
+  .describe('NAME@sha256:<64 hex> or sha256:<64 hex>; it must exist locally')
+
 const container = z
   .strictObject({
-    image: z.string().min(1).describe('NAME@sha256:<64 hex> or sha256:<64 hex>; it must exist locally'),
+    image: imageReference,
     runtime: z.enum(['auto', 'docker', 'podman']).default('auto'),
-    memoryLimitBytes: z
-      .int()
-      .min(16 * mebibyte)
-      .max(16_384 * mebibyte)
-      .default(256 * mebibyte),
-    cpuLimitMillis: z.int().min(1).max(64_000).default(1000),
-    pidsLimit: z.int().min(1).max(4096).default(64),
+    memoryLimitBytes: between(16 * mebibyte, 16_384 * mebibyte).default(256 * mebibyte),
+    cpuLimitMillis: between(1, 64_000).default(1000),
+    pidsLimit: between(1, 4096).default(64),
   })
   .describe('the container of `isolation: container`')
 

@@ -104,8 +104,10 @@ function describe(tree: YamlTree, value: Json | undefined, path: Path, issue: Is
       return { message: `${subject} is \`${show(value)}\`; it must be ${oneOf(allowed)}`, help }
     }
     case 'too_small':
+      if (isRange(issue)) return { message: `${subject} ${issue.message}, not ${show(value)}`, help: '' }
       return { message: `${subject} ${bound(issue.origin, 'at least', issue.minimum, value)}`, help: '' }
     case 'too_big':
+      if (isRange(issue)) return { message: `${subject} ${issue.message}, not ${show(value)}`, help: '' }
       return { message: `${subject} ${bound(issue.origin, 'at most', issue.maximum, value)}`, help: '' }
     case 'custom':
       if (issue.message === notAnObject) return describeType(tree, value, path, 'record')
@@ -118,6 +120,11 @@ function describe(tree: YamlTree, value: Json | undefined, path: Path, issue: Is
     default:
       return { message: `${subject} is \`${show(value)}\`: ${issue.message}`, help: '' }
   }
+}
+
+/** Whether the schema tells both ends in words of its own. */
+function isRange({ message }: Issue): boolean {
+  return message.startsWith('must be from ')
 }
 
 function describeType(tree: YamlTree, value: Json, path: Path, expected: string): Description {
