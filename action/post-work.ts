@@ -20,6 +20,6 @@ export async function postWork(left: LeftState, readable: string | null): Promis
   const signal = AbortSignal.any([cancelled, AbortSignal.timeout(workMs)])
   const base = { environment: process.env, clock: systemClock, ids: systemIds, log, guard, annotations, signal, left }
   if (readable !== null) log.line(`absent guarantee non_dumpable: ${readable}`)
-  await reap(log, annotations)
+  await reap(process.env, log, annotations)
   await afterMain(base, getInput)
 }

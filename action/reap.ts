@@ -1,10 +1,22 @@
-import { type Leftovers, reapLeftovers } from '../runner/index.ts'
+import { type Leftovers, type ReapedContainers, reapContainers, reapLeftovers } from '../runner/index.ts'
 import type { Annotations } from './annotations.ts'
 import type { JobLog } from './job-log.ts'
 
 /** Ends what killed steps of this host's user left running, and says what that was. */
-export async function reap(log: JobLog, annotations: Annotations): Promise<void> {
+export async function reap(environment: NodeJS.ProcessEnv, log: JobLog, annotations: Annotations): Promise<void> {
+  tellContainers(await reapContainers(environment), log, annotations)
   tellLeftovers(await reapLeftovers(), log, annotations)
+}
+
+export function tellContainers({ removed, left }: ReapedContainers, log: JobLog, annotations: Annotations): void {
+  for (const { engine, id, effect } of removed)
+    log.line(`removed container ${id.slice(0, 12)} of effect ${effect} on ${engine}, left behind by its step`)
+  for (const { engine, id, reason } of left)
+    annotations.add({
+      level: 'warning',
+      title: 'container left behind',
+      message: `${id === '' ? 'what a step that was killed left' : `container ${id.slice(0, 12)} of a step that was killed`} could not be removed on ${engine}: ${reason}`,
+    })
 }
 
 export function tellLeftovers({ killed, left }: Leftovers, log: JobLog, annotations: Annotations): void {

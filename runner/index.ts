@@ -4,6 +4,8 @@
  */
 
 export { readCommit } from './commit.ts'
+export { reapContainers } from './container/leftovers.ts'
+export type { ReapedContainers } from './container/reap.ts'
 export type { Executor } from './executor.ts'
 export { ExecutorError } from './executor.ts'
 export type { Prediction, TaskPrediction } from './predict.ts'

@@ -18,14 +18,17 @@ export interface Note {
 const maxNotes = 1_024
 const maxBytes = 1_024
 let own: Note | null = null
+/** Containers that were made and not seen gone. */
+let there = 0
 
 /** Where notes are: beside the registry of processes. */
 export function notePlaces(uid = process.geteuid?.() ?? -1): string[] {
   return registryPlaces(uid).map(place => path.join(path.dirname(place), 'containers'))
 }
 
-/** Before the first container on an engine; why it could not be noted, null where it was. */
-export function noteEngine(kind: EngineKind, places = notePlaces()): string | null {
+/** Before a container is made; why it could not be noted, null where it was. */
+export function noteContainer(kind: EngineKind, places = notePlaces()): string | null {
+  there += 1
   const identity = ownIdentity()
   if (identity === null) return 'agentctl is not shown in /proc by its own pid'
   if (own?.kinds.includes(kind) === true) return null
@@ -48,13 +51,14 @@ export function noteEngine(kind: EngineKind, places = notePlaces()): string | nu
   return refusal
 }
 
-/** Something of this agentctl could not be removed: its note stays for the next. */
-export function keepNote(): void {
-  process.off('exit', forgetOwn)
+/** A noted container was seen gone, or never made. */
+export function forgetContainer(): void {
+  there -= 1
 }
 
+/** While one is there the note stays, for the next start to find it. */
 function forgetOwn(): void {
-  if (own !== null) forgetNote(own)
+  if (own !== null && there === 0) forgetNote(own)
 }
 
 export function forgetNote({ file }: Note): void {

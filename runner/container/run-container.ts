@@ -13,7 +13,7 @@ import { Frames } from './frames.ts'
 import { initFaults, readInit } from './init.ts'
 import { label, ownerLabel } from './labels.ts'
 import { memoryRanOut, removeParent } from './memory-evidence.ts'
-import { keepNote, noteEngine } from './notes.ts'
+import { forgetContainer, noteContainer } from './notes.ts'
 import { startFault } from './start-fault.ts'
 
 /** How often a silent container is looked at, and how often at most once its output has ended. */
@@ -71,6 +71,8 @@ class Life {
   #hasOutputEnded = false
   #isStopped = false
   #isRemoved = false
+  /** Whether one was asked for, and no answer said that it was not made. */
+  #mayExist = false
   #wasStarted = false
   #init: Seen | null = null
   #state: ContainerState | null = null
@@ -135,7 +137,6 @@ class Life {
   async #live(): Promise<ProcessEnd> {
     const { engine, cwd, stdin, timeoutSeconds, beforeStart } = this.#request
     this.#refuseSwapped()
-    noteEngine(engine.kind)
     const id = await this.#create()
     const [stream] = await Promise.all([this.#before('attach', engine.attach(id, this.#spec.stdin)), this.#check(id)])
     this.#listen(stream)
@@ -163,11 +164,23 @@ class Life {
   async #create(): Promise<string> {
     const { engine } = this.#request
     if (this.#isStopped) await this.#stop.promise
-    const creating = engine.create(this.#spec).then(id => {
-      if (this.#isRemoved) void engine.remove(id).catch(() => {})
-      this.#controls.container = id
-      return id
-    })
+    noteContainer(engine.kind)
+    this.#mayExist = true
+    const creating = engine.create(this.#spec).then(
+      id => {
+        this.#controls.container = id
+        if (this.#isRemoved) void engine.remove(id).then(forgetContainer, () => {})
+        return id
+      },
+      (error: unknown) => {
+        // Only an answer says that none was made.
+        if (error instanceof EngineFault && error.status !== null) {
+          this.#mayExist = false
+          forgetContainer()
+        }
+        throw error
+      },
+    )
     try {
       return await this.#before('create', creating)
     } catch (error) {
@@ -360,7 +373,7 @@ class Life {
     const left = () => Math.max(0, deadline - performance.now())
     this.#isRemoved = true
     const id = this.#controls.container
-    if (id === '') return true
+    if (id === '') return !this.#mayExist
     if (this.#wasStarted && this.#state === null) await this.#kill(id, left)
     await within(left(), engine.remove(id))
     const isGone =
@@ -370,7 +383,7 @@ class Life {
       )) === true
     const parent = this.#spec.cgroupParent
     if (parent !== null && isGone) await removeParent(parent)
-    if (!isGone) keepNote()
+    if (isGone) forgetContainer()
     return isGone && !this.#isInitThere()
   }
 }
