@@ -1,0 +1,43 @@
+import { readlinkSync } from 'node:fs'
+import { expect, it } from 'vitest'
+import { describeEngines } from '../../engines/provided.ts'
+import { mebibyte, useRoom } from './support.ts'
+
+const namespaces = ['cgroup', 'ipc', 'mnt', 'net', 'pid', 'uts']
+
+describeEngines('what bounds a container, read from inside', one => {
+  const room = useRoom(one)
+  const shell = async (script: string, options: Parameters<typeof room.probe>[1] = {}) =>
+    (await room.probe(['-c', script], { command: '/bin/sh', ...options })).stdout.trimEnd().split('\n')
+
+  it('has every namespace of its own, and a fixed name in its own', async () => {
+    const links = namespaces.map(name => `/proc/self/ns/${name}`)
+    const [host, ...inside] = await shell(`hostname; for link in ${links.join(' ')}; do readlink $link; done`)
+    expect(host).toBe('agentctl')
+    expect(inside).toHaveLength(namespaces.length)
+    for (const [index, link] of links.entries()) expect(inside[index], link).not.toBe(readlinkSync(link))
+  })
+
+  it('has its bounds in its own cgroup, swap among them', async () => {
+    const limits = { memoryLimitBytes: 48 * mebibyte, cpuLimitMillis: 123, pidsLimit: 37 }
+    const script = `cd /sys/fs/cgroup
+if test -e cgroup.controllers; then cat memory.max memory.swap.max pids.max cpu.max
+else cat memory/memory.limit_in_bytes memory/memory.memsw.limit_in_bytes pids/pids.max cpu/cpu.cfs_quota_us cpu/cpu.cfs_period_us; fi`
+    const bytes = String(limits.memoryLimitBytes)
+    const read = await shell(script, limits)
+    // The second hierarchy counts swap alone, the first one memory with it.
+    if (read.length === 4) expect(read).toEqual([bytes, '0', '37', '123000 1000000'])
+    else expect(read).toEqual([bytes, bytes, '37', '123000', '1000000'])
+  })
+
+  it('sees its directory by a mount that takes nothing from the host later and gives nothing back', async () => {
+    const [line = ''] = await shell('grep " /workspace " /proc/self/mountinfo')
+    const propagation = line.slice(0, line.indexOf(' - ')).split(' ').slice(6)
+    expect(propagation).toEqual([])
+  })
+
+  it('has no device but those that every container has', async () => {
+    const devices = await shell('find /dev -type b; find /dev -type c | grep -v "^/dev/pts/" | sort')
+    expect(devices).toEqual(['full', 'null', 'random', 'tty', 'urandom', 'zero'].map(name => `/dev/${name}`))
+  })
+})
