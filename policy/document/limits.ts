@@ -10,6 +10,8 @@ export const documentLimits = {
   faults: 100,
   /** Characters of text that the templates of one value may give. */
   resolvedCharacters: 16_777_216,
+  /** Levels of what a value with its templates gives: beyond 200 a record keeps no value, and results wrap inputs. */
+  resolvedDepth: 160,
   /** Tasks of a plan beyond those that the document declares. */
   expandedTasks: 20_000,
   /** Characters of the canonical plan: a default shared by many tasks counts once for each. */

@@ -4,6 +4,9 @@ import type { Evaluation, Group } from './evaluation.ts'
 import type { Found } from './found.ts'
 import { isObject } from './shape.ts'
 
+/** What each entry of a keyword's map costs whenever the map is gone through. */
+const entrySteps = 4
+
 /** Every keyword about an object but `unevaluatedProperties`. */
 export const objectParts: Group = (evaluation, schema, value, at, found) => {
   if (!isObject(value)) return true
@@ -20,7 +23,9 @@ type Part = (evaluation: Evaluation, schema: JsonObject, value: JsonObject, at: 
 
 const names: Part = (evaluation, { required, propertyNames }, value, at) => {
   let ok = true
-  for (const name of textsOf(required))
+  const needed = textsOf(required)
+  evaluation.spend(needed.length)
+  for (const name of needed)
     if (!Object.hasOwn(value, name)) ok = evaluation.fail(at, `must have \`${shortened(name)}\``)
   if (propertyNames === undefined) return ok
   for (const name of Object.keys(value)) ok = evaluation.evaluate(propertyNames, name, below(at, name), null) && ok
@@ -43,6 +48,7 @@ const properties: Part = (evaluation, schema, value, at, found) => {
   const { properties: declared, patternProperties, additionalProperties } = schema
   if (declared === undefined && patternProperties === undefined && additionalProperties === undefined) return true
   const patterns = isObject(patternProperties) ? Object.entries(patternProperties) : []
+  evaluation.spend(patterns.length * entrySteps)
   let ok = true
   for (const [name, part] of Object.entries(value)) {
     evaluation.spend(1)
@@ -64,13 +70,18 @@ const properties: Part = (evaluation, schema, value, at, found) => {
 
 const dependents: Part = (evaluation, { dependentRequired, dependentSchemas }, value, at, found) => {
   let ok = true
-  for (const [name, needed] of entriesOf(dependentRequired)) {
+  const required = entriesOf(dependentRequired)
+  const schemas = entriesOf(dependentSchemas)
+  evaluation.spend((required.length + schemas.length) * entrySteps)
+  for (const [name, needed] of required) {
     if (!Object.hasOwn(value, name)) continue
-    for (const other of textsOf(needed))
+    const others = textsOf(needed)
+    evaluation.spend(others.length)
+    for (const other of others)
       if (!Object.hasOwn(value, other))
         ok = evaluation.fail(at, `must have \`${shortened(other)}\`, since it has \`${shortened(name)}\``)
   }
-  for (const [name, schema] of entriesOf(dependentSchemas))
+  for (const [name, schema] of schemas)
     if (Object.hasOwn(value, name)) ok = evaluation.evaluate(schema, value, at, found) && ok
   return ok
 }

@@ -101,6 +101,19 @@ describe('resolveValue', () => {
     const beyond = resolveValue('${{ inputs.text }} '.repeat(20), large)
     expect([within.ok, beyond.ok]).toEqual([true, false])
   })
+
+  it('bounds how deeply templates nest what they give, so that no record leaves a part of it out', () => {
+    const nested = (levels: number, value: Json): Json =>
+      Array.from({ length: levels }).reduce<Json>(below => [below], value)
+    const deep: Scope = { ...scope, inputs: { list: nested(100, 1) } }
+    expect(resolveValue(nested(60, '${{ inputs.list }}'), deep).ok).toBe(true)
+    expect(resolveValue(nested(61, '${{ inputs.list }}'), deep)).toEqual({
+      ok: false,
+      message: 'the templates give a value with more than 160 levels',
+    })
+    expect(resolveValue([nested(60, '${{ inputs.list }}'), '${{ inputs.list }}'], deep).ok).toBe(false)
+    expect(resolveValue([nested(59, '${{ inputs.list }}'), '${{ inputs.list }}'], deep).ok).toBe(true)
+  })
 })
 
 describe('evaluateCondition', () => {

@@ -67,6 +67,25 @@ describe('bounded time', () => {
     refusedAsTooCostly({ patternProperties: Object.fromEntries(patterns) }, Object.fromEntries(keys))
   })
 
+  const names = Array.from({ length: 50_000 }, (_, index) => `n${index}`)
+  const empty = Array.from({ length: 20_000 }, () => ({}))
+  it.each<[string, JsonObject]>([
+    ['names that are asked for', { not: { required: names } }],
+    ['names that others ask for', { dependentRequired: Object.fromEntries(names.map(name => [name, []])) }],
+    ['what one name asks for', { not: { dependentRequired: { a: names } } }],
+    [
+      'patterns of names',
+      { patternProperties: Object.fromEntries(names.slice(0, 4_000).map(name => [`^${name}`, true])) },
+    ],
+  ])('for many %s, of many values', (_, items) => {
+    refusedAsTooCostly({ items }, 'not' in items ? empty.map(() => ({ a: 1 })) : empty)
+  })
+
+  it('for many keywords that mean nothing', () => {
+    const schema = Object.fromEntries(names.map(name => [`maxLengthx${name}`, 1]))
+    expect(timed(() => checkSchema(schema))).toEqual([])
+  })
+
   it('for unique items, which take no longer than they are', () => {
     const items = Array.from({ length: 300_000 }, (_, index) => index)
     expect(timed(() => validate({ uniqueItems: true }, items))).toEqual({ ok: true })

@@ -314,6 +314,35 @@ describe('what is refused, where it is wrong', () => {
       ],
     ],
     [
+      'an item of the document whose name begins as that of a dependency',
+      `${using(declared(), 'workflow:acme.tools.w')}  actions: {acme.base.mine: {kind: builtin.assign}}\n`,
+      {
+        'tools.yaml': pack(
+          'acme.tools',
+          'dependencies: {acme.base: {version: "^1", source: {path: base.yaml}}}\nworkflows: {w: {version: 1.0.0, inputSchema: {}, outputSchema: {}, tasks: [{id: x, uses: "action:acme.base.mine"}]}}',
+        ),
+        'base.yaml': pack('acme.base', 'actions: {own: {kind: builtin.assign}}'),
+      },
+      [
+        'tools.yaml:6 workflows.w.tasks[0].uses missing_reference pack `acme.tools` has no `acme.base.mine` in actions, and depends on no pack that does',
+      ],
+    ],
+    [
+      'an item of a pack that it does not depend on, whose name begins as that of a dependency',
+      using([declared(), declared({ name: 'acme.base.more', path: 'more.yaml' })], 'workflow:acme.tools.w'),
+      {
+        'tools.yaml': pack(
+          'acme.tools',
+          'dependencies: {acme.base: {version: "^1", source: {path: base.yaml}}}\nworkflows: {w: {version: 1.0.0, inputSchema: {}, outputSchema: {}, tasks: [{id: x, uses: "action:acme.base.more.act"}]}}',
+        ),
+        'base.yaml': pack('acme.base', 'actions: {own: {kind: builtin.assign}}'),
+        'more.yaml': pack('acme.base.more', 'actions: {act: {kind: builtin.assign}}'),
+      },
+      [
+        'tools.yaml:6 workflows.w.tasks[0].uses missing_reference pack `acme.tools` has no `acme.base.more.act` in actions, and depends on no pack that does',
+      ],
+    ],
+    [
       'a name that the document has',
       `${using(declared())}  actions: {acme.tools.assign: {kind: builtin.assign}}\n`,
       oneFile(assign),

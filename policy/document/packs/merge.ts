@@ -37,7 +37,7 @@ export function mergePacks(document: WorkflowDocument, packs: Packs, reporter: R
 
   for (const pack of packs.loaded) {
     const { manifest, name } = pack
-    const names = new Names(pack, lost)
+    const names = new Names(pack, packs, lost)
     const take = (part: ManifestPart, item: string): string | null => {
       const full = `${name}.${item}`
       const into = parts[part]
@@ -76,10 +76,12 @@ export function mergePacks(document: WorkflowDocument, packs: Packs, reporter: R
 /** Rewrites what the items of one pack name: its own items, and those of packs that it depends on; nothing else. */
 class Names {
   readonly #pack: LoadedPack
+  readonly #loaded: ReadonlyMap<string, LoadedPack>
   readonly #lost: Set<string>
 
-  constructor(pack: LoadedPack, lost: Set<string>) {
+  constructor(pack: LoadedPack, packs: Packs, lost: Set<string>) {
     this.#pack = pack
+    this.#loaded = new Map(packs.loaded.map(one => [one.name, one]))
     this.#lost = lost
   }
 
@@ -106,11 +108,19 @@ class Names {
     return part === null ? uses : `${kind}:${this.#full(part, uses.slice(colon + 1), path)}`
   }
 
+  /** Whether a pack has an item of that full name; of one that could not be loaded it is not known, and reported there. */
+  #has(dependency: string, part: ManifestPart, full: string): boolean {
+    if (!full.startsWith(`${dependency}.`)) return false
+    const pack = this.#loaded.get(dependency)
+    // Not by its beginning alone: another pack, or the document, may have a name that begins alike.
+    return pack === undefined || Object.hasOwn(pack.manifest[part], full.slice(dependency.length + 1))
+  }
+
   #full(part: ManifestPart, name: string, path: Path): string {
     const { manifest, reporter, name: pack } = this.#pack
     const full = `${pack}.${name}`
     if (Object.hasOwn(manifest[part], name)) return full
-    if (Object.keys(manifest.dependencies).some(dependency => name.startsWith(`${dependency}.`))) return name
+    if (Object.keys(manifest.dependencies).some(dependency => this.#has(dependency, part, name))) return name
     const close = nearest(name, Object.keys(manifest[part]))
     reporter.report(path, {
       code: 'missing_reference',

@@ -37,8 +37,10 @@ export function nearest(written: string, known: readonly string[]): string | nul
   if (written.length > 64) return null
   let best: string | null = null
   let least = Math.min(3, Math.ceil(written.length / 2) + 1)
+  const name = written.toLowerCase()
   for (const candidate of known) {
-    const distance = edits(written.toLowerCase(), candidate.toLowerCase())
+    if (Math.abs(candidate.length - name.length) >= least) continue
+    const distance = edits(name, candidate.toLowerCase(), least)
     if (distance < least) {
       least = distance
       best = candidate
@@ -47,7 +49,8 @@ export function nearest(written: string, known: readonly string[]): string | nul
   return best
 }
 
-function edits(from: string, to: string): number {
+/** Edits that lead from one text to the other; `enough` where they are that many or more. */
+function edits(from: string, to: string, enough: number): number {
   let row = Array.from({ length: to.length + 1 }, (_, index) => index)
   for (let at = 1; at <= from.length; at++) {
     const next = [at]
@@ -55,6 +58,7 @@ function edits(from: string, to: string): number {
       const replaced = (row[other - 1] ?? 0) + (from[at - 1] === to[other - 1] ? 0 : 1)
       next.push(Math.min(replaced, (row[other] ?? 0) + 1, (next[other - 1] ?? 0) + 1))
     }
+    if (next.every(count => count >= enough)) return enough
     row = next
   }
   return row[to.length] ?? 0

@@ -1,4 +1,4 @@
-import type { Json } from '../../json.ts'
+import type { Json, JsonObject } from '../../json.ts'
 import { documentLimits } from '../limits.ts'
 import { decideExpression } from './condition.ts'
 import type { Expression } from './expression.ts'
@@ -13,19 +13,35 @@ export type Resolved = { ok: true; value: Json } | { ok: false; message: string 
  * may share parts with the scope, so nobody changes it.
  */
 export function resolveValue(value: Json, scope: Scope): Resolved {
-  const room = { characters: documentLimits.resolvedCharacters, sizes: new Map<object, number>() }
+  const room = { characters: documentLimits.resolvedCharacters, sizes: new Map<object, Size>(), depth: 0 }
   return resolve(value, scope, room)
 }
 
 interface Room {
   characters: number
   /** Sizes of the lists and objects that exact templates gave, each measured once. */
-  sizes: Map<object, number>
+  sizes: Map<object, Size>
+  /** Levels above the value that is being resolved. */
+  depth: number
+}
+
+interface Size {
+  /** Roughly, of its JSON. */
+  characters: number
+  /** Levels; 0 for a scalar. */
+  height: number
 }
 
 function resolve(value: Json, scope: Scope, room: Room): Resolved {
   if (typeof value === 'string') return holdsTemplate(value) ? resolveText(value, scope, room) : { ok: true, value }
   if (typeof value !== 'object' || value === null) return { ok: true, value }
+  room.depth += 1
+  const resolved = resolveParts(value, scope, room)
+  room.depth -= 1
+  return resolved
+}
+
+function resolveParts(value: Json[] | JsonObject, scope: Scope, room: Room): Resolved {
   if (Array.isArray(value)) {
     const items: Json[] = []
     for (const item of value) {
@@ -72,25 +88,35 @@ function resolveExact(expression: Expression, scope: Scope, room: Room): Resolve
   const read = lookUp(expression.reference, scope)
   if (!read.ok) return read
   if (!expression.negated && expression.comparison === null) {
-    room.characters -= sizeOf(read.value, room.sizes)
-    return room.characters < 0 ? tooLarge() : read
+    const { characters, height } = sizeOf(read.value, room.sizes)
+    room.characters -= characters
+    if (room.characters < 0) return tooLarge()
+    return room.depth + height > documentLimits.resolvedDepth ? tooDeep() : read
   }
   const decided = decideExpression(expression, read.value)
   return decided.ok ? { ok: true, value: decided.result } : decided
 }
 
-/** Roughly the characters of a value's JSON. */
-function sizeOf(value: Json, sizes: Map<object, number>): number {
-  if (typeof value === 'string') return value.length + 2
-  if (typeof value !== 'object' || value === null) return 8
+function sizeOf(value: Json, sizes: Map<object, Size>): Size {
+  if (typeof value === 'string') return { characters: value.length + 2, height: 0 }
+  if (typeof value !== 'object' || value === null) return { characters: 8, height: 0 }
   const known = sizes.get(value)
   if (known !== undefined) return known
-  let size = 2
-  for (const [key, item] of Object.entries(value)) size += key.length + sizeOf(item, sizes)
+  const size = { characters: 2, height: 0 }
+  for (const [key, item] of Object.entries(value)) {
+    const below = sizeOf(item, sizes)
+    size.characters += key.length + below.characters
+    size.height = Math.max(size.height, below.height)
+  }
+  size.height += 1
   sizes.set(value, size)
   return size
 }
 
 function tooLarge(): Resolved {
   return { ok: false, message: `the templates give more than ${documentLimits.resolvedCharacters} characters` }
+}
+
+function tooDeep(): Resolved {
+  return { ok: false, message: `the templates give a value with more than ${documentLimits.resolvedDepth} levels` }
 }
