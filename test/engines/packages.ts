@@ -50,5 +50,5 @@ function forbidServices(): () => void {
 
 /** Debian's other busybox is linked dynamically, and an image has no libraries: it names an interpreter. */
 function isStatic(program: string): boolean {
-  return !readFileSync(program).subarray(0, 4096).includes('/lib64/ld-linux')
+  return !readFileSync(program).subarray(0, 4096).includes('ld-linux')
 }
