@@ -58,4 +58,24 @@ describe('found by fuzzing', () => {
     )
     expect(build(text, { inputs: { v: deep(63) } as never }).plan).not.toBeNull()
   })
+
+  const chain = (levels: number, last: object): string => {
+    const task = (next: number): object => (next === levels ? last : { id: 'x', uses: `workflow:f${next}` })
+    const subworkflows = Object.fromEntries(
+      Array.from({ length: levels }, (_, index) => [
+        `f${index}`,
+        { version: '1', inputSchema: true, outputSchema: true, tasks: [task(index + 1)] },
+      ]),
+    )
+    const spec = { actions: { x: { kind: 'builtin.assign' } }, subworkflows, tasks: [{ id: 'a', uses: 'workflow:f0' }] }
+    return JSON.stringify({ apiVersion: 'agentctl.dev/v1', kind: 'Workflow', metadata: { name: 'n' }, spec })
+  }
+  it.each([
+    ['one within another', { id: 'x', uses: 'action:x' }],
+    ['in a circle', { id: 'x', uses: 'workflow:f0' }],
+  ])('thousands of sub-workflows, %s', (_, last) => {
+    const { plan, diagnostics } = build(chain(6_000, last))
+    expect(plan).toBeNull()
+    expect(diagnostics[0]?.message).toContain('an expanded id has at most 200')
+  })
 })

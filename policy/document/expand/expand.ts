@@ -1,6 +1,7 @@
 import type { Json, JsonObject } from '../../json.ts'
 import type { CompiledTask, TaskList, Work } from '../compile/work.ts'
 import type { PlanIteration, PlanRoute, PlanScope } from '../plan.ts'
+import { bounds } from '../schema/common.ts'
 import { readsBinding } from './bindings.ts'
 import { mayJudge } from './guard.ts'
 import { childId, type Instance, instancesOf } from './instances.ts'
@@ -161,6 +162,8 @@ class Walk implements Expansion {
     const given = { ...defaults, ...compiled.task.with }
     const control = { kind: 'inputs', subworkflow: name, version, schema: inputSchema } as const
     this.#emit(compiled, frame, { ...place, id: entry }, { control, with: given })
+    // Refused as too long, as would be all below it: thousands of levels could be written.
+    if (entry.length > bounds.nameCharacters) return
 
     const prefix = `${place.id}--`
     const known = knownMembers(given, knownScope(this.#work, frame.inputs, compiled, place.bindings))

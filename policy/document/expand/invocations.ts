@@ -41,6 +41,9 @@ export function checkInvocations(work: Work): ReadonlySet<string> {
   return recursive(work)
 }
 
+/** Expanded ids end long before so many levels, and a circle is at most so long where it is looked for. */
+const levelsMax = 100
+
 /** Sub-workflows on a circle of invocations; each circle is told once. */
 function recursive(work: Work): ReadonlySet<string> {
   const circular = new Set<string>()
@@ -52,7 +55,7 @@ function recursive(work: Work): ReadonlySet<string> {
       if (next === null || below === undefined || done.has(next)) continue
       const from = [...open, name].indexOf(next)
       if (from < 0) {
-        visit(next, below, [...open, name])
+        if (open.length < levelsMax) visit(next, below, [...open, name])
         continue
       }
       const circle = [...open, name].slice(from)
