@@ -105,7 +105,11 @@ export class EngineClient {
     const killed = bounded('kill', quick, abortSignal =>
       this.#docker.getContainer(id).kill({ signal: 'SIGKILL', abortSignal }),
     )
-    await killed.catch(unlessStatus([404, 409]))
+    await killed.catch((error: unknown) => {
+      // Podman's answer for one that was made and never started.
+      if (error instanceof EngineFault && error.message.includes('can only kill running containers')) return
+      unlessStatus([404, 409])(error)
+    })
   }
 
   async remove(id: string): Promise<void> {

@@ -17,7 +17,10 @@ import {
 import { readImage } from './image.ts'
 
 /** Docker's engine over dockerode. */
-export function dockerEngine(connection: Connection, about: Pick<Engine, 'version' | 'address' | 'isLocal'>): Engine {
+export function dockerEngine(
+  connection: Connection,
+  about: Pick<Engine, 'version' | 'address' | 'key' | 'isLocal'>,
+): Engine {
   const client = new EngineClient(connection, id => `/containers/${id}/json`, dockerControls)
   return {
     kind: 'docker',

@@ -72,6 +72,8 @@ export interface Engine {
   readonly version: string
   /** Where it answers, `unix:///run/docker.sock`. */
   readonly address: string
+  /** Tells it from every other engine of this host, also in another process: kind and address, or a private one's storage. */
+  readonly key: string
   /** Whether its containers are processes of this host, so that what is in force can be read in /proc. */
   readonly isLocal: boolean
   /** Whether a cgroup may be named in which a container is made. */

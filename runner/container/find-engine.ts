@@ -12,6 +12,7 @@ import { type CheckedImage, type Engine, type EngineFault, type EngineKind, engi
 import { checkEngine, type EngineInfo, infoSchema, isSameHost } from './engine-checks.ts'
 import { podmanEngine } from './podman.ts'
 import { privatePodman } from './private-podman.ts'
+import { podmanProfile } from './seccomp.ts'
 
 /** How long an engine may take to say what it is; milliseconds. */
 const infoMilliseconds = 15_000
@@ -75,11 +76,10 @@ async function engineWith(kind: EngineKind, reference: string, environment: Envi
 
 /** The engine itself, image or not, made known for this process. Throws ExecutorError. */
 export async function connectEngine(kind: EngineKind, environment: Environment): Promise<Engine> {
-  const address = kind === 'docker' ? dockerAddress(environment) : podmanAddress(environment)
-  const key = `${kind} ${address.shown} ${environment['CONTAINERS_CONF'] ?? ''} ${environment['CONTAINERS_STORAGE_CONF'] ?? ''}`
+  const { address, key } = whereIs(kind, environment)
   const known = found.get(key)
   if (known !== undefined) return await known.opening
-  const opened = { opening: open(kind, address, environment), engine: null as Engine | null }
+  const opened = { opening: open(kind, address, key, environment), engine: null as Engine | null }
   found.set(key, opened)
   try {
     opened.engine = await opened.opening
@@ -90,13 +90,31 @@ export async function connectEngine(kind: EngineKind, environment: Environment):
   }
 }
 
+/** Where an engine would be asked, and the key by which it is known. Throws ExecutorError. */
+function whereIs(kind: EngineKind, environment: Environment): { address: EngineAddress; key: string } {
+  const address = kind === 'docker' ? dockerAddress(environment) : podmanAddress(environment)
+  const configured = ['CONTAINERS_CONF', 'CONTAINERS_STORAGE_CONF'].map(name => environment[name] ?? '')
+  // A service of Podman works on the storage that its configuration names, wherever it answers.
+  const storage = kind === 'podman' && !address.isExplicit ? configured : []
+  return { address, key: [kind, address.shown, ...storage].join(' ').trim().replaceAll('\n', ' ') }
+}
+
+/** The key of the engine that this environment names; null where it names none that can be asked. */
+export function engineKey(kind: EngineKind, environment: Environment): string | null {
+  try {
+    return whereIs(kind, environment).key
+  } catch {
+    return null
+  }
+}
+
 function forget(engine: Engine): void {
   for (const [key, known] of found) if (known.engine === engine) found.delete(key)
 }
 
-async function open(kind: EngineKind, address: EngineAddress, environment: Environment): Promise<Engine> {
+async function open(kind: EngineKind, address: EngineAddress, key: string, environment: Environment): Promise<Engine> {
   try {
-    return await ask(kind, address)
+    return await ask(kind, address, key)
   } catch (error) {
     if (error instanceof ExecutorError) throw error
     const fault = faultOf(kind, error)
@@ -106,14 +124,14 @@ async function open(kind: EngineKind, address: EngineAddress, environment: Envir
   }
   const service = await privatePodman(program('podman') ?? 'podman', environment)
   try {
-    return await ask(kind, service)
+    return await ask(kind, service, key)
   } catch (error) {
     if (error instanceof ExecutorError) throw error
     throw unanswered(kind, service, faultOf(kind, error))
   }
 }
 
-async function ask(kind: EngineKind, address: Pick<EngineAddress, 'at' | 'shown'>): Promise<Engine> {
+async function ask(kind: EngineKind, address: Pick<EngineAddress, 'at' | 'shown'>, key: string): Promise<Engine> {
   const connection = await connectTo(address.at)
   const told = await bounded('info', infoMilliseconds, () => connection.docker.info() as Promise<unknown>)
   const parsed = infoSchema.safeParse(told)
@@ -126,10 +144,14 @@ async function ask(kind: EngineKind, address: Pick<EngineAddress, 'at' | 'shown'
   checkEngine(kind, address.shown, info)
   const isLocal = isSameHost(info, 'socketPath' in address.at)
   refuseElsewhere(kind, address.shown, info, isLocal)
-  const about = { version: info.ServerVersion, address: address.shown, isLocal }
+  const about = { version: info.ServerVersion, address: address.shown, key, isLocal }
   if (kind === 'docker') return dockerEngine(connection, about)
   // A slice is what systemd wants, and agentctl makes none.
-  return podmanEngine(connection, { ...about, takesCgroupParent: isLocal && info.CgroupDriver === 'cgroupfs' })
+  return podmanEngine(connection, {
+    ...about,
+    takesCgroupParent: isLocal && info.CgroupDriver === 'cgroupfs',
+    seccompProfile: podmanProfile(),
+  })
 }
 
 /** On Linux an engine runs on this very system or elsewhere; the virtual machines of others share directories by path. */

@@ -17,8 +17,14 @@ export function ownerLabel(owner: Owner | null = ownIdentity()): string {
  * lives no more. Anything else may be another live run's.
  */
 export function isOwnerDead(written: string | undefined, here: Pick<Owner, 'boot' | 'pidNamespace'>): boolean {
+  const owner = readOwner(written)
+  if (owner === null) return false
+  return owner.boot !== here.boot || (owner.pidNamespace === here.pidNamespace && isOver(owner))
+}
+
+/** Who a label or a note names; null where it is none of ours. */
+export function readOwner(written: string | undefined): Owner | null {
   const [, pid, start, boot, pidNamespace] = /^(\d+) (\d+) (\S+) (\S+)$/.exec(written ?? '') ?? []
-  if (pid === undefined || start === undefined) return false
-  if (boot !== here.boot) return true
-  return pidNamespace === here.pidNamespace && isOver({ pid: Number(pid), start: Number(start) })
+  if (pid === undefined || start === undefined || boot === undefined || pidNamespace === undefined) return null
+  return { pid: Number(pid), start: Number(start), boot, pidNamespace }
 }

@@ -2,8 +2,36 @@ import { readdirSync, readFileSync, rmdirSync } from 'node:fs'
 import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { describeError } from '../../policy/redact.ts'
+import { type Owner, ownIdentity } from '../process/containment/proc.ts'
 
 const mount = '/sys/fs/cgroup'
+
+/** Name of the cgroup of one container of this process, from the top; null where the process is not known by /proc. */
+export function ownParent(number: number, owner = ownIdentity()): string | null {
+  return owner === null ? null : `/${prefixOf(owner)}${number}`
+}
+
+function prefixOf({ pid, start }: Pick<Owner, 'pid' | 'start'>): string {
+  return `agentctl-container-${pid}-${start}-`
+}
+
+/** Removes what a dead agentctl left of these; a number is never given to another process of the same start. */
+export async function removeParentsOf(owner: Pick<Owner, 'pid' | 'start'>): Promise<void> {
+  const places = [mount, ...childrenOf(mount)]
+  const names = places.flatMap(place => childrenOf(place).map(one => path.basename(one)))
+  const left = new Set(names.filter(name => name.startsWith(prefixOf(owner))))
+  for (const name of left) await removeParent(`/${name}`)
+}
+
+function childrenOf(place: string): string[] {
+  try {
+    return readdirSync(place, { withFileTypes: true }).flatMap(entry =>
+      entry.isDirectory() ? [path.join(place, entry.name)] : [],
+    )
+  } catch {
+    return []
+  }
+}
 
 /** Whether memory ran out below a cgroup; a name that no memory controller of this host has gives no evidence. */
 export function memoryRanOut(parent: string | null, limitBytes: number): boolean {
@@ -29,7 +57,7 @@ const leaveMilliseconds = 2_000
 /** Removes a container's cgroup from every hierarchy, empty as it is; what stays is told. */
 export async function removeParent(parent: string): Promise<string | null> {
   const deadline = performance.now() + leaveMilliseconds
-  const places = [mount, ...readdirSync(mount).map(name => path.join(mount, name))].map(one => path.join(one, parent))
+  const places = [mount, ...childrenOf(mount)].map(one => path.join(one, parent))
   for (let pause = 1; ; pause = Math.min(pause * 2, 50)) {
     const left = places.flatMap(place => removeTree(place) ?? [])
     if (left.length === 0) return null

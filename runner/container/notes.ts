@@ -2,7 +2,7 @@ import { mkdirSync, readFileSync, unlinkSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { firstNames, ownIdentity } from '../process/containment/proc.ts'
 import { checkPlace, registryPlaces } from '../process/containment/registry.ts'
-import type { EngineKind } from './engine.ts'
+import type { Engine } from './engine.ts'
 import { ownerLabel } from './labels.ts'
 
 /**
@@ -12,11 +12,12 @@ import { ownerLabel } from './labels.ts'
 export interface Note {
   file: string
   owner: string
-  kinds: EngineKind[]
+  /** By their `key`. */
+  engines: string[]
 }
 
 const maxNotes = 1_024
-const maxBytes = 1_024
+const maxBytes = 4_096
 let own: Note | null = null
 /** Containers that were made and not seen gone. */
 let there = 0
@@ -27,12 +28,12 @@ export function notePlaces(uid = process.geteuid?.() ?? -1): string[] {
 }
 
 /** Before a container is made; why it could not be noted, null where it was. */
-export function noteContainer(kind: EngineKind, places = notePlaces()): string | null {
+export function noteContainer({ key }: Pick<Engine, 'key'>, places = notePlaces()): string | null {
   there += 1
   const identity = ownIdentity()
   if (identity === null) return 'agentctl is not shown in /proc by its own pid'
-  if (own?.kinds.includes(kind) === true) return null
-  const kinds = [...(own?.kinds ?? []), kind]
+  if (own?.engines.includes(key) === true) return null
+  const engines = [...(own?.engines ?? []), key]
   const owner = ownerLabel(identity)
   let refusal = ''
   for (const place of places) {
@@ -40,9 +41,9 @@ export function noteContainer(kind: EngineKind, places = notePlaces()): string |
       mkdirSync(place, { recursive: true, mode: 0o700 })
       checkPlace(place)
       const file = path.join(place, `${identity.pid}-${identity.start}`)
-      writeFileSync(file, `${kinds.join(' ')}\n${owner}\n`, { mode: 0o600 })
+      writeFileSync(file, [owner, ...engines, ''].join('\n'), { mode: 0o600 })
       if (own === null) process.once('exit', forgetOwn)
-      own = { file, owner, kinds }
+      own = { file, owner, engines }
       return null
     } catch (error) {
       refusal = error instanceof Error ? error.message : String(error)
@@ -83,11 +84,8 @@ export function readNotes(places = notePlaces()): Note[] {
 
 function readNote(file: string): Note | null {
   try {
-    const [written = '', owner = ''] = readFileSync(file, 'utf8').slice(0, maxBytes).split('\n')
-    const kinds = written
-      .split(' ')
-      .flatMap((kind): EngineKind[] => (kind === 'docker' || kind === 'podman' ? [kind] : []))
-    return kinds.length === 0 || owner === '' ? null : { file, owner, kinds }
+    const [owner = '', ...engines] = readFileSync(file, 'utf8').slice(0, maxBytes).split('\n').filter(Boolean)
+    return engines.length === 0 ? null : { file, owner, engines }
   } catch {
     return null
   }

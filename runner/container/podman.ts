@@ -31,15 +31,25 @@ const createdSchema = z.object({ Id: z.string() })
  */
 export function podmanEngine(
   connection: Connection,
-  about: Pick<Engine, 'version' | 'address' | 'isLocal' | 'takesCgroupParent'>,
+  {
+    seccompProfile,
+    ...about
+  }: Pick<Engine, 'version' | 'address' | 'key' | 'isLocal' | 'takesCgroupParent'> & {
+    /** File of the profile for each container, read by Podman. */
+    seccompProfile: string
+  },
 ): Engine {
-  const client = new EngineClient(connection, id => `${native}/containers/${id}/json`, podmanControls)
+  const client = new EngineClient(
+    connection,
+    id => `${native}/containers/${id}/json`,
+    inspected => podmanControls(inspected, seccompProfile),
+  )
   return {
     kind: 'podman',
     ...about,
     image: reference => imageOf(client, reference),
     async create(spec) {
-      const body = podmanSpec(spec)
+      const body = podmanSpec(spec, seccompProfile)
       const made = await client.call('create', 'POST', `${native}/containers/create`, {
         body,
         ok: [201],
@@ -61,7 +71,7 @@ export function podmanEngine(
 const tmpOptions = ['rw', 'noexec', 'nosuid', 'nodev', `size=${tmpBytes}`, 'mode=1777', 'notmpcopyup', 'U']
 const coverOptions = ['ro', 'noexec', 'nosuid', 'nodev', 'size=4096', 'notmpcopyup']
 
-function podmanSpec(spec: ContainerSpec) {
+function podmanSpec(spec: ContainerSpec, seccompProfile: string) {
   return {
     image: spec.image.id,
     entrypoint: [spec.command],
@@ -78,6 +88,7 @@ function podmanSpec(spec: ContainerSpec) {
     read_only_filesystem: true,
     cap_drop: ['ALL'],
     no_new_privileges: true,
+    seccomp_profile_path: seccompProfile,
     netns: { nsmode: 'none' },
     ipcns: { nsmode: 'none' },
     cgroupns: { nsmode: 'private' },
@@ -177,7 +188,7 @@ const inspectedSchema = z.object({
  * As Podman's native inspect shows them. What it does not show, or shows wrongly (IPC is `shareable` whatever was asked;
  * dropped capabilities are a list of its defaults), is read of the first process.
  */
-function podmanControls(inspected: unknown): Controls {
+function podmanControls(inspected: unknown, seccompProfile: string): Controls {
   const { Image, Config, HostConfig: host, Mounts } = inspectedSchema.parse(inspected)
   return {
     image: Image.startsWith('sha256:') ? Image : `sha256:${Image}`,
@@ -196,7 +207,8 @@ function podmanControls(inspected: unknown): Controls {
     readOnlyRoot: String(host.ReadonlyRootfs),
     capabilitiesAdded: JSON.stringify(host.CapAdd ?? []),
     capabilitiesDropped: (host.CapDrop ?? []).includes('CAP_CHOWN') ? 'all' : 'not all',
-    securityOptions: JSON.stringify(host.SecurityOpt ?? []),
+    // A profile that was given is shown by some versions only.
+    securityOptions: JSON.stringify((host.SecurityOpt ?? []).filter(one => one !== `seccomp=${seccompProfile}`)),
     devices: String((host.Devices ?? []).length),
     groups: JSON.stringify(host.GroupAdd ?? []),
     ports: JSON.stringify([Object.keys(host.PortBindings ?? {}), host.PublishAllPorts]),

@@ -1,9 +1,10 @@
 import { describeError } from '../../policy/redact.ts'
 import { bootId, pidNamespace } from '../process/containment/proc.ts'
 import type { Environment } from './address.ts'
-import type { Engine, EngineKind } from './engine.ts'
-import { connectEngine } from './find-engine.ts'
-import { isOwnerDead, label } from './labels.ts'
+import { type Engine, type EngineKind, engineKinds } from './engine.ts'
+import { connectEngine, engineKey } from './find-engine.ts'
+import { isOwnerDead, label, readOwner } from './labels.ts'
+import { removeParentsOf } from './memory-evidence.ts'
 import { forgetNote, type Note } from './notes.ts'
 
 /** A container that an agentctl left behind when it was killed. */
@@ -21,20 +22,29 @@ export interface ReapedContainers {
 }
 
 /**
- * Asks each engine on which a dead agentctl made containers, and removes those whose owner is dead. Another live run's are
- * never touched. Never throws.
+ * Asks each engine of this environment on which a dead agentctl made containers, and removes those whose owner is dead.
+ * Another live run's are never touched; a note of an engine that this environment does not name waits for one that does.
+ * Never throws.
  */
 export async function reapNoted(dead: readonly Note[], environment: Environment): Promise<ReapedContainers> {
   const result: ReapedContainers = { removed: [], left: [] }
-  for (const kind of new Set(dead.flatMap(({ kinds }) => kinds))) {
+  const finished = new Set<string>()
+  for (const kind of engineKinds) {
+    const key = engineKey(kind, environment)
+    if (key === null || !dead.some(({ engines }) => engines.includes(key))) continue
     try {
       await reapOn(await connectEngine(kind, environment), result)
+      if (!result.left.some(({ engine }) => engine === kind)) finished.add(key)
     } catch (error) {
       result.left.push({ engine: kind, id: '', reason: describeError(error) })
     }
   }
-  const unfinished = new Set(result.left.map(({ engine }) => engine))
-  for (const note of dead) if (!note.kinds.some(kind => unfinished.has(kind))) forgetNote(note)
+  for (const note of dead) {
+    if (!note.engines.every(key => finished.has(key))) continue
+    const owner = readOwner(note.owner)
+    if (owner !== null) await removeParentsOf(owner)
+    forgetNote(note)
+  }
   return result
 }
 

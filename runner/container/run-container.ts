@@ -6,15 +6,16 @@ import type { ProcessEnd } from '../executor.ts'
 import { identityOf } from '../facts/directory.ts'
 import { Capture } from '../process/capture.ts'
 import { type Seen, seeProcess } from '../process/containment/proc.ts'
-import { signalSeen } from '../process/containment/signal.ts'
 import type { ContainerProcess, ContainerResult, ControlsFound, RunningContainer } from './container.ts'
 import { type ContainerSpec, type ContainerState, EngineFault } from './engine.ts'
 import { Frames } from './frames.ts'
 import { initFaults, readInit } from './init.ts'
 import { label, ownerLabel } from './labels.ts'
-import { memoryRanOut, removeParent } from './memory-evidence.ts'
+import { killMembers } from './members.ts'
+import { memoryRanOut, ownParent, removeParent } from './memory-evidence.ts'
 import { forgetContainer, noteContainer } from './notes.ts'
 import { startFault } from './start-fault.ts'
+import { refuseUnfit, Stopped } from './stopped.ts'
 
 /** How often a silent container is looked at, and how often at most once its output has ended. */
 const watchMilliseconds = 5_000
@@ -46,15 +47,6 @@ export function runContainer(request: ContainerProcess): RunningContainer {
 
 /** Number of the containers of this process: names of cgroups. */
 let made = 0
-
-/** Why it is not left running; the first cause stands. */
-class Stopped extends Error {
-  readonly end: ProcessEnd
-  constructor(end: ProcessEnd) {
-    super(end.kind)
-    this.end = end
-  }
-}
 
 /** One container from its creation to its removal. */
 class Life {
@@ -94,7 +86,7 @@ class Life {
       cpuLimitMillis: request.cpuLimitMillis,
       pidsLimit: request.pidsLimit,
       labels: { [label.run]: request.run, [label.effect]: request.effect, [label.owner]: ownerLabel() },
-      cgroupParent: engine.takesCgroupParent ? `/agentctl-container-${process.pid}-${made}` : null,
+      cgroupParent: engine.takesCgroupParent ? ownParent(made) : null,
     }
     this.#controls = {
       engine: { kind: engine.kind, version: engine.version, address: engine.address },
@@ -136,6 +128,7 @@ class Life {
   /** From nothing to its end; throws Stopped for every other end. */
   async #live(): Promise<ProcessEnd> {
     const { engine, cwd, stdin, timeoutSeconds, beforeStart } = this.#request
+    refuseUnfit(this.#request)
     this.#refuseSwapped()
     const id = await this.#create()
     const [stream] = await Promise.all([this.#before('attach', engine.attach(id, this.#spec.stdin)), this.#check(id)])
@@ -145,11 +138,13 @@ class Life {
     const exited = this.#exited(id)
     exited.catch(() => {})
     await this.#unlessStopped(this.#start(id))
+    this.#haltWhereSwapped()
     const timer = setTimeout(() => this.#halt({ kind: 'timed_out', seconds: timeoutSeconds }), timeoutSeconds * 1_000)
     try {
       if (stdin !== null) stream.end(stdin)
       const looking = this.#lookAtInit(id, cwd)
       await this.#unlessStopped(Promise.all([exited, looking]))
+      if ('notReadable' in this.#controls.init) this.#haltWhereSwapped()
       return await this.#unlessStopped(this.#endSeen(id))
     } finally {
       clearTimeout(timer)
@@ -164,7 +159,7 @@ class Life {
   async #create(): Promise<string> {
     const { engine } = this.#request
     if (this.#isStopped) await this.#stop.promise
-    noteContainer(engine.kind)
+    noteContainer(engine)
     this.#mayExist = true
     const creating = engine.create(this.#spec).then(
       id => {
@@ -212,17 +207,17 @@ class Life {
   /** The engine opens the path again: it must still be the directory that was decided about. */
   #refuseSwapped(): void {
     const { cwd } = this.#request
-    if (cwd.fd === null) return
-    let there: string
-    try {
-      const { dev, ino } = statSync(cwd.path)
-      there = `${dev}:${ino}`
-    } catch {
-      there = ''
-    }
-    if (there === identityOf(cwd.fd)) return
+    if (isSame(cwd)) return
     const message = `the working directory ${cwd.path} is another one than was checked; nothing ran, run the task again`
     throw new Stopped({ kind: 'spawn_failed', code: 'cwd_changed', message })
+  }
+
+  /** Once it was started: what it saw of another directory cannot be taken back. */
+  #haltWhereSwapped(): void {
+    const { cwd } = this.#request
+    if (isSame(cwd)) return
+    const message = `the working directory ${cwd.path} was replaced while the container was started, which may have seen another one`
+    this.#halt({ kind: 'lost', message })
   }
 
   async #start(id: string): Promise<void> {
@@ -260,7 +255,12 @@ class Life {
       isClean = frames.isWhole
       if (!isClean) broken('it ended within a frame')
     })
-    stream.on('error', error => broken(describeError(error)))
+    stream.on('error', (error: NodeJS.ErrnoException) => {
+      // The engine went away from a stdin that nobody read to its end; what it had sent before was read first.
+      const isUnread = this.#spec.stdin && error.code === 'ECONNRESET' && error.syscall === 'read'
+      if (isUnread) isClean = frames.isWhole
+      if (!isClean) broken(describeError(error))
+    })
     stream.on('close', () => {
       if (!isClean) broken('the connection was closed')
       this.#hasOutputEnded = true
@@ -355,10 +355,10 @@ class Life {
     this.#stop.reject(new Stopped(end))
   }
 
-  /** Through the engine; where that cannot, its first process itself, with which every other one ends. */
+  /** Through the engine; where that cannot, every process in the container's cgroup, which its id names. */
   async #kill(id: string, left: () => number): Promise<void> {
     const killed = await within(left() / 2, this.#request.engine.kill(id))
-    if (killed === null && this.#init !== null) signalSeen(null, this.#init, 'SIGKILL')
+    while (killed === null && this.#request.engine.isLocal && killMembers(id) > 0 && left() > 0) await sleep(5)
     while (this.#isInitThere() && left() > 0) await sleep(5)
   }
 
@@ -385,6 +385,17 @@ class Life {
     if (parent !== null && isGone) await removeParent(parent)
     if (isGone) forgetContainer()
     return isGone && !this.#isInitThere()
+  }
+}
+
+/** Whether the path still leads to the directory that is held. */
+function isSame({ fd, path: place }: ContainerProcess['cwd']): boolean {
+  if (fd === null) return true
+  try {
+    const { dev, ino } = statSync(place)
+    return `${dev}:${ino}` === identityOf(fd)
+  } catch {
+    return false
   }
 }
 

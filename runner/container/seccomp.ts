@@ -1,0 +1,107 @@
+import { createHash, randomUUID } from 'node:crypto'
+import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
+import path from 'node:path'
+import { z } from 'zod'
+import { ExecutorError } from '../executor.ts'
+import { checkPlace } from '../process/containment/registry.ts'
+import { notePlaces } from './notes.ts'
+
+/** Where Podman's packages put its profile; a later one of the host's own comes first. */
+const defaultProfiles = ['/etc/containers/seccomp.json', '/usr/share/containers/seccomp.json'] as const
+
+/** By these a process makes itself namespaces, in which it has every capability and mounts what it likes. */
+const refused = [
+  'unshare',
+  'setns',
+  'mount',
+  'umount',
+  'umount2',
+  'pivot_root',
+  'move_mount',
+  'open_tree',
+  'fsopen',
+  'fsconfig',
+  'fsmount',
+  'fspick',
+  'mount_setattr',
+]
+const EPERM = 1
+const ENOSYS = 38
+/** Every CLONE_NEW* flag: `clone` makes threads and processes, never namespaces. */
+const newNamespaces = 0x7e02_0000
+
+const profileSchema = z.looseObject({
+  defaultAction: z.literal('SCMP_ACT_ERRNO'),
+  syscalls: z.array(z.looseObject({ names: z.array(z.string()), action: z.string() })),
+})
+
+/**
+ * Podman's own default profile without what Docker's refuses beside it: Podman's lets everyone make a user namespace. Written
+ * once for all runs of this user, by its content; answers its path. Throws ExecutorError where there is none to begin from.
+ */
+export function podmanProfile(profiles: readonly string[] = defaultProfiles, places = notePlaces()): string {
+  const text = JSON.stringify(withoutNamespaces(read(profiles)))
+  const name = `${createHash('sha256').update(text).digest('hex')}.json`
+  let refusal = ''
+  for (const place of places.map(one => path.join(path.dirname(one), 'seccomp'))) {
+    const file = path.join(place, name)
+    try {
+      mkdirSync(place, { recursive: true, mode: 0o700 })
+      checkPlace(place)
+      if (contentOf(file) === text) return file
+      const draft = path.join(place, `.${randomUUID()}`)
+      writeFileSync(draft, text, { mode: 0o600 })
+      renameSync(draft, file)
+      return file
+    } catch (error) {
+      refusal = error instanceof Error ? error.message : String(error)
+    }
+  }
+  throw new ExecutorError('engine_no_seccomp', `the seccomp profile for podman cannot be written: ${refusal}`)
+}
+
+function read(profiles: readonly string[]): z.infer<typeof profileSchema> {
+  for (const file of profiles) {
+    const text = contentOf(file)
+    if (text === null) continue
+    try {
+      return profileSchema.parse(JSON.parse(text))
+    } catch {
+      throw new ExecutorError(
+        'engine_no_seccomp',
+        `podman's seccomp profile ${file} cannot be read; install its package anew`,
+      )
+    }
+  }
+  throw new ExecutorError(
+    'engine_no_seccomp',
+    `podman has no seccomp profile on this host (${profiles.join(', ')}); install the one of its packages`,
+  )
+}
+
+function withoutNamespaces(profile: z.infer<typeof profileSchema>) {
+  const taken = new Set([...refused, 'clone', 'clone3'])
+  const kept = profile.syscalls.flatMap(rule => {
+    const names = rule.names.filter(name => !taken.has(name))
+    return names.length === 0 ? [] : [{ ...rule, names }]
+  })
+  const masked = { index: 0, value: newNamespaces, valueTwo: 0, op: 'SCMP_CMP_MASKED_EQ' }
+  return {
+    ...profile,
+    syscalls: [
+      ...kept,
+      { names: refused, action: 'SCMP_ACT_ERRNO', errnoRet: EPERM },
+      { names: ['clone'], action: 'SCMP_ACT_ALLOW', args: [masked] },
+      // Its flags lie in memory, where no filter sees them: C libraries then use the one above.
+      { names: ['clone3'], action: 'SCMP_ACT_ERRNO', errnoRet: ENOSYS },
+    ],
+  }
+}
+
+function contentOf(file: string): string | null {
+  try {
+    return readFileSync(file, 'utf8')
+  } catch {
+    return null
+  }
+}
