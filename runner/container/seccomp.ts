@@ -9,7 +9,10 @@ import { notePlaces } from './notes.ts'
 /** Where Podman's packages put its profile; a later one of the host's own comes first. */
 const defaultProfiles = ['/etc/containers/seccomp.json', '/usr/share/containers/seccomp.json'] as const
 
-/** By these a process makes itself namespaces, in which it has every capability and mounts what it likes. */
+/**
+ * By the first of these a process makes itself namespaces, in which it has every capability and mounts what it likes; the
+ * others reach keys, the kernel's log and descriptors of others, and Docker's profile refuses them too.
+ */
 const refused = [
   'unshare',
   'setns',
@@ -24,11 +27,17 @@ const refused = [
   'fsmount',
   'fspick',
   'mount_setattr',
+  'add_key',
+  'keyctl',
+  'request_key',
+  'pidfd_getfd',
+  'reboot',
+  'syslog',
 ]
 const EPERM = 1
 const ENOSYS = 38
-/** Every CLONE_NEW* flag: `clone` makes threads and processes, never namespaces. */
-const newNamespaces = 0x7e02_0000
+/** The flags of clone(2) that make a namespace: mount, cgroup, uts, ipc, user, pid, net. */
+const newNamespaces = [0x2_0000, 0x200_0000, 0x400_0000, 0x800_0000, 0x1000_0000, 0x2000_0000, 0x4000_0000]
 
 const profileSchema = z.looseObject({
   defaultAction: z.literal('SCMP_ACT_ERRNO'),
@@ -85,13 +94,26 @@ function withoutNamespaces(profile: z.infer<typeof profileSchema>) {
     const names = rule.names.filter(name => !taken.has(name))
     return names.length === 0 ? [] : [{ ...rule, names }]
   })
-  const masked = { index: 0, value: newNamespaces, valueTwo: 0, op: 'SCMP_CMP_MASKED_EQ' }
+  const flags = (mask: number, value: number) => [{ index: 0, value: mask, valueTwo: value, op: 'SCMP_CMP_MASKED_EQ' }]
   return {
     ...profile,
     syscalls: [
       ...kept,
       { names: refused, action: 'SCMP_ACT_ERRNO', errnoRet: EPERM },
-      { names: ['clone'], action: 'SCMP_ACT_ALLOW', args: [masked] },
+      {
+        names: ['clone'],
+        action: 'SCMP_ACT_ALLOW',
+        args: flags(
+          newNamespaces.reduce((sum, flag) => sum + flag),
+          0,
+        ),
+      },
+      ...newNamespaces.map(flag => ({
+        names: ['clone'],
+        action: 'SCMP_ACT_ERRNO',
+        errnoRet: EPERM,
+        args: flags(flag, flag),
+      })),
       // Its flags lie in memory, where no filter sees them: C libraries then use the one above.
       { names: ['clone3'], action: 'SCMP_ACT_ERRNO', errnoRet: ENOSYS },
     ],
