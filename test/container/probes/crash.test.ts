@@ -6,6 +6,7 @@ import { createInterface } from 'node:readline'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, it } from 'vitest'
 import { reapContainers } from '../../../runner/container/leftovers.ts'
+import { forgetNote, readNotes } from '../../../runner/container/notes.ts'
 import { askEngine } from '../../engines/api.ts'
 import { startEngines, type TestEngine } from '../../engines/engines.ts'
 import { processesOfContainers } from '../../engines/processes.ts'
@@ -49,12 +50,14 @@ describeEngines('a container whose agentctl is killed', one => {
 describeEngines('an engine that ends under a container', ({ engine: { kind } }) => {
   it.each(['SIGTERM', 'SIGKILL'] as const)('gives no success and leaves nothing: %s', async signal => {
     const engines = await startEngines()
+    let pid = 0
     try {
       const engine = engines[kind]
       const env = { ...engine.env, ...(kind === 'podman' && { CONTAINER_HOST: `unix://${engine.socket}` }) }
       const cwd = path.join(engines.directory, 'cwd')
       mkdirSync(cwd)
       const other = agentctl({ kind, env }, { image: engines.busybox[kind].id, cwd, effect: 'run/task/1/0' })
+      pid = other.pid
       await other.says('output')
       process.kill(engine.pid, signal)
       const { end } = JSON.parse(await other.lastWords) as { end: { kind: string } }
@@ -63,6 +66,8 @@ describeEngines('an engine that ends under a container', ({ engine: { kind } }) 
       expect(processesOfContainers(engines.directory).map(commandOf).filter(isProbe)).toEqual([])
     } finally {
       await engines.stop()
+      // Of a container on an engine that nobody can ask any more.
+      for (const note of readNotes()) if (note.file.includes(`/${pid}-`)) forgetNote(note)
     }
   })
 })
@@ -76,6 +81,7 @@ function agentctl({ kind, env }: Pick<TestEngine, 'kind' | 'env'>, about: Pick<O
   const heard: string[] = []
   const lines = createInterface(child.stdout).on('line', line => heard.push(line))
   return {
+    pid: child.pid ?? 0,
     /** Resolves once it has printed the line; fails where it ends without. */
     async says(line: string): Promise<void> {
       while (!heard.includes(line)) {

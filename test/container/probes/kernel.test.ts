@@ -33,7 +33,8 @@ describeEngines('the kernel as a container sees it', one => {
       ['init-module'],
     ]
     const said = await attempts(room, refused)
-    for (const words of refused) expect(said[words.join(' ')], words.join(' ')).toBe('EPERM')
+    // A filter may also say that there is no such call.
+    for (const words of refused) expect(['EPERM', 'ENOSYS'], words.join(' ')).toContain(said[words.join(' ')])
   })
 
   it('reaches no process but its own: the first one that it can trace is its own too', async () => {
