@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import path from 'node:path'
 import { createInterface } from 'node:readline'
 import { text } from 'node:stream/consumers'
+import { forgetNote, readNotes } from '../../runner/container/notes.ts'
 import type { TestImage } from './images.ts'
 
 /** One private engine, as tests reach it. */
@@ -56,12 +57,17 @@ export async function startEngines(): Promise<RunningEngines> {
   ])
   if (line === null) throw new Error(`the engines did not start: ${await said}`)
   keeper.unref()
+  const engines = JSON.parse(line) as Engines
+  const { directory } = engines
   return {
-    ...(JSON.parse(line) as Engines),
+    ...engines,
     async stop() {
       keeper.ref()
       keeper.stdin.end()
-      if ((await ended) !== 0) throw new Error(`the engines did not end cleanly: ${await said}`)
+      const code = await ended
+      // Of agentctl processes that a test has killed: nobody can ask these engines any more.
+      for (const note of readNotes()) if (note.engines.some(one => one.includes(directory))) forgetNote(note)
+      if (code !== 0) throw new Error(`the engines did not end cleanly: ${await said}`)
     },
   }
 }

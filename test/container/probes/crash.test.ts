@@ -1,12 +1,11 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdirSync, readFileSync } from 'node:fs'
+import { mkdirSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import path from 'node:path'
 import { createInterface } from 'node:readline'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, it } from 'vitest'
 import { reapContainers } from '../../../runner/container/leftovers.ts'
-import { forgetNote, readNotes } from '../../../runner/container/notes.ts'
 import { askEngine } from '../../engines/api.ts'
 import { startEngines, type TestEngine } from '../../engines/engines.ts'
 import { processesOfContainers } from '../../engines/processes.ts'
@@ -63,11 +62,10 @@ describeEngines('an engine that ends under a container', ({ engine: { kind } }) 
       const { end } = JSON.parse(await other.lastWords) as { end: { kind: string } }
       // Only Docker's orderly end tells how the container ended: by a kill.
       expect(end.kind).toMatch(/^(lost|signalled)$/)
+      expect(cgroupsOf(pid)).toEqual([])
       expect(processesOfContainers(engines.directory).map(commandOf).filter(isProbe)).toEqual([])
     } finally {
       await engines.stop()
-      // Of a container on an engine that nobody can ask any more.
-      for (const note of readNotes()) if (note.file.includes(`/${pid}-`)) forgetNote(note)
     }
   })
 })
@@ -96,6 +94,15 @@ function agentctl({ kind, env }: Pick<TestEngine, 'kind' | 'env'>, about: Pick<O
     /** The line that it ends with. */
     lastWords: once(lines, 'close').then(() => heard.at(-1) ?? ''),
   }
+}
+
+/** That an agentctl made for its containers and that are still there. */
+function cgroupsOf(pid: number): string[] {
+  const top = '/sys/fs/cgroup'
+  const places = [top, ...readdirSync(top).map(name => path.join(top, name))].filter(place =>
+    statSync(place).isDirectory(),
+  )
+  return places.flatMap(place => readdirSync(place).filter(name => name.startsWith(`agentctl-container-${pid}-`)))
 }
 
 /** Effects of the containers on an engine. */
