@@ -7,8 +7,6 @@ export interface ProgramRules {
   names: ReadonlySet<string>
   /** Real paths. */
   files: ReadonlySet<string>
-  /** Whether it runs on the host: inside a container or a cell the image's digest says what the file is. */
-  onHost: boolean
 }
 
 const places = {
@@ -39,8 +37,7 @@ function refusedInterpreter(rules: ProgramRules, { interpreters }: ProcessFact &
   return null
 }
 
-function refusedPlace({ field, onHost }: ProgramRules, file: string, passed: PassedPlace[]): Refusal | null {
-  if (!onHost) return null
+function refusedPlace({ field }: ProgramRules, file: string, passed: PassedPlace[]): Refusal | null {
   if (passed.length === 0) {
     const detail = 'the places that lead to the file are not known'
     return { rule: 'missing_facts', field: null, detail, change: 'report this: the runner must establish them' }

@@ -44,7 +44,7 @@ function refusedHelper({ helpers, helperFiles }: SecretRules, { helper, program 
     const detail = `the secret helper \`${basename}\` is not on the list`
     return { rule: field, field, detail, change: `add \`${basename}\`` }
   }
-  const refusal = refusedProgram({ field, names: helpers, files: helperFiles, onHost: true }, program)
+  const refusal = refusedProgram({ field, names: helpers, files: helperFiles }, program)
   return refusal && { ...refusal, detail: `the secret helper ${JSON.stringify(helper)}: ${refusal.detail}` }
 }
 

@@ -7,7 +7,7 @@ import { compile, parseDocument } from '../../policy/document/index.ts'
 import * as jsonSchemas from '../../policy/json-schema/index.ts'
 import { item, process as processEffectShown, rendered } from '../approval/pauses.ts'
 import { documentOf } from '../cli/support.ts'
-import { decided, processEffect, processFacts } from '../decision/questions.ts'
+import { containerFacts, decided, processEffect, processFacts } from '../decision/questions.ts'
 
 const allowed: Partial<Policy> = {
   processAllowlist: ['git'],
@@ -22,7 +22,8 @@ const helper = (change: object = {}) => ({ helper: 'ask', program: program(chang
 const unknown = (cause: string) => ({ known: false, cause, detail: '"x" is odd' }) as const
 
 function judged(fact: VariableFact, change: Partial<Policy> = {}, effect = processEffect) {
-  const decision = decided(effect, processFacts({ environment: { V: fact } }), { ...allowed, ...change })
+  const factsOf = effect.isolation === 'container' ? containerFacts : processFacts
+  const decision = decided(effect, factsOf({ environment: { V: fact } }), { ...allowed, ...change })
   const last = decision.steps.at(-1)
   return {
     outcome: decision.outcome,

@@ -9,7 +9,7 @@ import { unknownFact } from './path-resource.ts'
 export function processResource(question: Question, fact: ProcessFact): Answer {
   if (!fact.known) return unknownFact(fact, commandOf(question))
   const { programs: names, programFiles: files } = question.compiled
-  const refusal = refusedProgram({ field: 'processAllowlist', names, files, onHost: true }, fact)
+  const refusal = refusedProgram({ field: 'processAllowlist', names, files }, fact)
   if (refusal !== null) return refused(question, fact.command, refusal)
   return (
     refusedVariable(question, fact.environment) ??
