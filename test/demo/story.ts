@@ -4,6 +4,7 @@ import { verifyAudit } from '../../ledger/index.ts'
 import type { Issue, StepResult } from '../github/index.ts'
 import type { Scene } from '../harness/scene.ts'
 import { decideByHand } from './by-hand.ts'
+import { containerStep } from './container.ts'
 import { scene as heading, indented, line } from './print.ts'
 import { deniedPath, releasePath } from './stage.ts'
 
@@ -12,7 +13,7 @@ function must(condition: unknown, what: string): asserts condition {
   if (!condition) throw new Error(`the demo did not see: ${what}`)
 }
 
-/** Plays the loop from the refused step to the verified chain, and checks every claim that it prints. */
+/** Plays the loop from the refused step to the verified chain, then a container, and checks every claim that it prints. */
 export async function story(scene: Scene, options: { interactive: boolean; keep: boolean }): Promise<void> {
   const started = performance.now()
   await deny(scene)
@@ -21,6 +22,7 @@ export async function story(scene: Scene, options: { interactive: boolean; keep:
   if (goesOn) await resume(scene, paused)
   else await end(scene, paused)
   await audit(scene, paused.run)
+  await containerStep()
   scene.github.assertValid()
   line(
     `Done in ${((performance.now() - started) / 1000).toFixed(1)} s; every request and answer fitted GitHub's published description.`,

@@ -1,0 +1,258 @@
+import { execFile } from 'node:child_process'
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
+import path from 'node:path'
+import type { Duplex } from 'node:stream'
+import { promisify } from 'node:util'
+import type Docker from 'dockerode'
+import { openEmbedded, systemClock, systemIds } from '../ledger/index.ts'
+import { defaultApprovalSettings } from '../policy/approval/record.ts'
+import { compile, type Plan, parseDocument } from '../policy/document/index.ts'
+import { startRun } from '../runner/index.ts'
+import { type Engines, startEngines, type TestEngine } from '../test/engines/engines.ts'
+import { whyNoEngines } from '../test/engines/packages.ts'
+import { type BenchRow, pairs } from './bench.ts'
+
+/** Pairs of each row. */
+const rounds = 20
+/** Containers in one turn: what a run costs by itself is shared among them. */
+const tasks = 4
+
+interface Bench {
+  directory: string
+  workspace: string
+  engine: TestEngine
+  image: string
+}
+
+/** 08, Speed: a container action with all controls on, against the same engine calls and against the engine's own command. */
+export async function bench(): Promise<BenchRow[]> {
+  const reason = whyNoEngines()
+  if (reason !== null) throw new Error(`no engines to measure: ${reason}`)
+  const engines = await startEngines()
+  const base = path.join(import.meta.dirname, '../node_modules/.cache')
+  mkdirSync(base, { recursive: true })
+  const directory = mkdtempSync(path.join(base, 'agentctl-bench-'))
+  try {
+    return [...(await rowsOf(directory, engines, 'docker')), ...(await rowsOf(directory, engines, 'podman'))]
+  } finally {
+    rmSync(directory, { recursive: true, force: true })
+    await engines.stop()
+  }
+}
+
+async function rowsOf(directory: string, engines: Engines, kind: 'docker' | 'podman'): Promise<BenchRow[]> {
+  const workspace = path.join(directory, kind)
+  mkdirSync(workspace)
+  const here = { directory, workspace, engine: engines[kind], image: engines.busybox[kind].reference }
+  const plan = planOf(here.image, kind)
+  const { default: Dockerode } = await import('dockerode')
+  const docker = new Dockerode({ socketPath: here.engine.socket })
+  const calls = await pairs(
+    rounds,
+    () => run(here, plan),
+    () => repeat(() => bareCalls(docker, here)),
+  )
+  const command = await pairs(
+    rounds,
+    () => run(here, plan),
+    () => repeat(() => promisify(execFile)(kind, commandLine(here), { env: here.engine.env })),
+  )
+  return [
+    row(`container action on ${kind}, all controls on`, 'the same engine calls by bare dockerode', '<= 1.25x', calls),
+    row(`container action on ${kind}, all controls on`, `\`${kind} run\` with the same flags`, '<= 0.60x', command),
+  ]
+}
+
+function row(what: string, against: string, goal: string, measured: Awaited<ReturnType<typeof pairs>>): BenchRow {
+  const { subject, peer, ratio } = measured
+  const detail = `${(subject / tasks).toFixed(1)} ms against ${(peer / tasks).toFixed(1)} ms, medians of ${rounds} pairs`
+  return { name: 'container', what, against, goal, ratio, detail }
+}
+
+async function repeat(once: () => Promise<unknown>): Promise<void> {
+  for (let index = 0; index < tasks; index += 1) await once()
+}
+
+function planOf(image: string, runtime: string): Plan {
+  const spec = {
+    runtime: { maxConcurrency: 1 },
+    policy: { approval: 'never', processAllowlist: ['true'] },
+    actions: {
+      tool: {
+        kind: 'builtin.shell.exec',
+        command: '/bin/true',
+        isolation: 'container',
+        container: { image, runtime },
+        idempotency: 'idempotent',
+      },
+    },
+    tasks: Array.from({ length: tasks }, (_, index) => ({ id: `t${index}`, uses: 'action:tool' })),
+  }
+  const text = JSON.stringify({ apiVersion: 'agentctl.dev/v1', kind: 'Workflow', metadata: { name: 'bench' }, spec })
+  const { document } = parseDocument({ text, file: 'bench.yaml' })
+  const plan = document === null ? null : compile({ document, inputs: {}, files: {}, floor: null }).plan
+  if (plan === null) throw new Error('the bench document does not compile')
+  return plan
+}
+
+async function run({ directory, workspace, engine }: Bench, plan: Plan): Promise<void> {
+  const file = path.join(directory, `ledger-${engine.kind}.db`)
+  const ledger = openEmbedded({ file, clock: systemClock, ids: systemIds })
+  try {
+    const outcome = await startRun(
+      {
+        ledger,
+        clock: systemClock,
+        ids: systemIds,
+        workspace,
+        environment: engine.env,
+        protectedPaths: [],
+        temporaryDirectories: [],
+        searchPath: [],
+        signal: new AbortController().signal,
+        report() {},
+      },
+      {
+        run: systemIds.uuid(),
+        epoch: 1,
+        plan,
+        document: 'bench.yaml',
+        commit: { sha: null, head: null },
+        settings: defaultApprovalSettings,
+        resumeWith: 'rerun',
+        parent: null,
+      },
+    )
+    if (outcome.state !== 'succeeded') throw new Error(outcome.messages.join('\n'))
+  } finally {
+    await ledger.close()
+  }
+}
+
+/** Recipe R5, without a decision, a record, or a look at what came of it. */
+async function bareCalls(docker: Docker, { engine, image, workspace }: Bench): Promise<void> {
+  await docker.getImage(image).inspect()
+  const container =
+    engine.kind === 'docker'
+      ? await docker.createContainer(dockerBody(image, workspace))
+      : docker.getContainer(await createByPodman(docker, podmanBody(image, workspace)))
+  const stream = (await container.attach({ stream: true, stdout: true, stderr: true, hijack: true })) as Duplex
+  stream.resume()
+  const ended = container.wait({ condition: 'next-exit' })
+  await container.start()
+  await container.inspect()
+  await ended
+  const { State } = await container.inspect()
+  if (State.ExitCode !== 0) throw new Error(`the container ended with ${State.ExitCode}`)
+  await container.remove({ force: true, v: true })
+  const isThere = await container.inspect().then(
+    () => true,
+    () => false,
+  )
+  if (isThere) throw new Error('the container is still there')
+}
+
+function dockerBody(image: string, source: string): Docker.ContainerCreateOptions {
+  return {
+    Image: image,
+    Entrypoint: ['/bin/true'],
+    Cmd: [],
+    User: '65532:65532',
+    WorkingDir: '/workspace',
+    NetworkDisabled: true,
+    Healthcheck: { Test: ['NONE'] },
+    HostConfig: {
+      NetworkMode: 'none',
+      IpcMode: 'none',
+      CgroupnsMode: 'private',
+      ReadonlyRootfs: true,
+      CapDrop: ['ALL'],
+      SecurityOpt: ['no-new-privileges'],
+      Memory: 268_435_456,
+      MemorySwap: 268_435_456,
+      CpuPeriod: 1_000_000,
+      CpuQuota: 1_000_000,
+      PidsLimit: 64,
+      LogConfig: { Type: 'none', Config: {} },
+      Tmpfs: { '/tmp': 'rw,noexec,nosuid,nodev,size=16777216,mode=1777,uid=65532,gid=65532' },
+      Mounts: [{ Type: 'bind', Source: source, Target: '/workspace', ReadOnly: true }],
+      // Its types know nothing of CgroupnsMode.
+    } as Docker.HostConfig,
+  }
+}
+
+function podmanBody(image: string, source: string): object {
+  return {
+    image,
+    entrypoint: ['/bin/true'],
+    command: [],
+    user: '65532:65532',
+    work_dir: '/workspace',
+    unsetenvall: true,
+    httpproxy: false,
+    read_only_filesystem: true,
+    cap_drop: ['ALL'],
+    no_new_privileges: true,
+    netns: { nsmode: 'none' },
+    ipcns: { nsmode: 'none' },
+    cgroupns: { nsmode: 'private' },
+    image_volume_mode: 'ignore',
+    log_configuration: { driver: 'none' },
+    resource_limits: {
+      memory: { limit: 268_435_456, swap: 268_435_456 },
+      cpu: { period: 1_000_000, quota: 1_000_000 },
+      pids: { limit: 64 },
+    },
+    mounts: [
+      {
+        destination: '/tmp',
+        type: 'tmpfs',
+        source: 'tmpfs',
+        options: ['rw', 'noexec', 'nosuid', 'nodev', 'size=16777216', 'mode=1777', 'U'],
+      },
+      { destination: '/workspace', type: 'bind', source, options: ['bind', 'ro', 'rprivate', 'nosuid', 'nodev'] },
+    ],
+  }
+}
+
+async function createByPodman(docker: Docker, body: object): Promise<string> {
+  const { promise, resolve, reject } = Promise.withResolvers<{ Id: string }>()
+  docker.modem.dial(
+    {
+      path: '/v4.0.0/libpod/containers/create',
+      method: 'POST',
+      options: { _body: body },
+      statusCodes: { 201: true },
+    },
+    (error: Error | null, made: unknown) => (error === null ? resolve(made as { Id: string }) : reject(error)),
+  )
+  return (await promise).Id
+}
+
+/** The flags that come nearest to the fixed controls; the rest has none. */
+function commandLine({ image, workspace }: Bench): string[] {
+  return [
+    'run',
+    '--rm',
+    '--pull=never',
+    '--read-only',
+    '--user=65532:65532',
+    '--network=none',
+    '--ipc=none',
+    '--cgroupns=private',
+    '--cap-drop=ALL',
+    '--security-opt=no-new-privileges',
+    '--log-driver=none',
+    '--no-healthcheck',
+    '--memory=268435456',
+    '--memory-swap=268435456',
+    '--cpu-period=1000000',
+    '--cpu-quota=1000000',
+    '--pids-limit=64',
+    '--workdir=/workspace',
+    '--tmpfs=/tmp:rw,noexec,nosuid,nodev,size=16777216,mode=1777',
+    `--mount=type=bind,source=${workspace},target=/workspace,readonly`,
+    '--entrypoint=/bin/true',
+    image,
+  ]
+}
