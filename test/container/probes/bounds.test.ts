@@ -1,4 +1,5 @@
-import { readlinkSync } from 'node:fs'
+import { execFileSync } from 'node:child_process'
+import { mkdirSync, readlinkSync } from 'node:fs'
 import { expect, it } from 'vitest'
 import { describeEngines } from '../../engines/provided.ts'
 import { mebibyte, useRoom } from './support.ts'
@@ -31,9 +32,17 @@ else cat memory/memory.limit_in_bytes memory/memory.memsw.limit_in_bytes pids/pi
   })
 
   it('sees its directory by a mount that takes nothing from the host later and gives nothing back', async () => {
-    const [line = ''] = await shell('grep " /workspace " /proc/self/mountinfo')
-    const propagation = line.slice(0, line.indexOf(' - ')).split(' ').slice(6)
-    expect(propagation).toEqual([])
+    const cwd = room.file('shared')
+    mkdirSync(cwd)
+    execFileSync('mount', ['--bind', cwd, cwd])
+    try {
+      execFileSync('mount', ['--make-shared', cwd])
+      const [line = ''] = await shell('grep " /workspace " /proc/self/mountinfo', { cwd })
+      const propagation = line.slice(0, line.indexOf(' - ')).split(' ').slice(6)
+      expect({ isThere: line !== '', propagation }).toEqual({ isThere: true, propagation: [] })
+    } finally {
+      execFileSync('umount', ['-l', cwd])
+    }
   })
 
   it('has no device but those that every container has', async () => {
