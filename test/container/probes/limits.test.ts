@@ -84,7 +84,7 @@ describeEngines('limits of a container', one => {
   })
 
   it('keeps nothing of what is printed on the disk of the host', async () => {
-    const bytes = 48 * mebibyte
+    const bytes = 8 * mebibyte
     const startedAt = new Date(Date.now() - 1_000).toISOString()
     const largest = () => {
       const found = execFileSync('find', [one.engine.dataRoot, '-type', 'f', '-newermt', startedAt, '-size', '+1024k'])
@@ -92,7 +92,7 @@ describeEngines('limits of a container', one => {
     }
     let seen = 0
     let files = 'never looked'
-    const limits = { stdout: 64 * mebibyte, stderr: 64 * mebibyte, combined: 128 * mebibyte }
+    const limits = { stdout: 9 * mebibyte, stderr: mebibyte, combined: 10 * mebibyte }
     const running = await room.start(['-c', `/bin/probe flood ${bytes}; exec /bin/probe stubborn`], {
       command: '/bin/sh',
       limits,
