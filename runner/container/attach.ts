@@ -8,8 +8,9 @@ import { EngineFault } from './engine.ts'
  * Attaches to a container that was not started yet, with no body at all: Podman takes what follows the request for the
  * container's stdin, and dockerode's own call sends one.
  */
-export async function attach(at: EndPoint, id: string, stdin: boolean): Promise<Duplex> {
-  const query = new URLSearchParams({ stream: '1', stdout: '1', stderr: '1', stdin: stdin ? '1' : '0' })
+export async function attach(at: EndPoint, id: string, to: 'output' | 'stdin'): Promise<Duplex> {
+  const [output, input] = to === 'output' ? ['1', '0'] : ['0', '1']
+  const query = new URLSearchParams({ stream: '1', stdout: output, stderr: output, stdin: input })
   const { promise, resolve, reject } = Promise.withResolvers<Duplex>()
   const client = 'protocol' in at && at.protocol === 'https' ? https : http
   const request = client.request({

@@ -1,4 +1,5 @@
 import type { IncomingMessage } from 'node:http'
+import { connect } from 'node:net'
 import type { Duplex } from 'node:stream'
 import type Docker from 'dockerode'
 import { z } from 'zod'
@@ -60,8 +61,24 @@ export class EngineClient {
     return made.id
   }
 
-  async attach(id: string, stdin: boolean): Promise<Duplex> {
-    return await bounded('attach', slow, () => attach(this.#at, id, stdin))
+  async attach(id: string, to: 'output' | 'stdin'): Promise<Duplex> {
+    return await bounded('attach', slow, () => attach(this.#at, id, to))
+  }
+
+  /** Fails once the engine is gone: a connection on which nothing is asked ends with it and not before. */
+  async untilGone(signal: AbortSignal): Promise<void> {
+    const socket = 'socketPath' in this.#at ? connect(this.#at.socketPath) : connect(this.#at.port, this.#at.host)
+    const { promise, resolve, reject } = Promise.withResolvers<void>()
+    socket.on('error', error => reject(faultOf('engine', error)))
+    socket.on('close', () => reject(new EngineFault(null, 'ECONNRESET', 'engine: the connection was closed')))
+    socket.resume()
+    const onAbort = () => {
+      resolve()
+      socket.destroy()
+    }
+    signal.addEventListener('abort', onAbort, { once: true })
+    if (signal.aborted) onAbort()
+    await promise
   }
 
   async start(id: string): Promise<void> {
@@ -82,7 +99,7 @@ export class EngineClient {
   }
 
   async inspect(id: string): Promise<ContainerState | null> {
-    const inspected = await orGone(this.call('inspect', 'GET', this.#inspectPath(id)))
+    const inspected = await orGone(this.call('inspect', 'GET', this.#inspectPath(id), { limit: slow }))
     if (inspected === null) return null
     const parsed = stateSchema.safeParse(inspected)
     if (!parsed.success) throw new EngineFault(null, '', `inspect: not understood: ${z.prettifyError(parsed.error)}`)

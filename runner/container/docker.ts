@@ -29,7 +29,7 @@ export function dockerEngine(
     image: reference => imageOf(client, reference),
     create: spec => client.create(dockerBody(spec)),
     asked: dockerAsked,
-    attach: (id, stdin) => client.attach(id, stdin),
+    attach: (id, to) => client.attach(id, to),
     start: id => client.start(id),
     wait: (id, signal) => client.wait(id, signal),
     inspect: id => client.inspect(id),

@@ -84,10 +84,13 @@ export interface Engine {
   create(spec: ContainerSpec): Promise<string>
   /** What `inspect` must show of a container that was made from this. */
   asked(spec: ContainerSpec): Controls
-  /** Both output streams in the engine's frames; what is written to it is the container's stdin. Before the start. */
-  attach(id: string, stdin: boolean): Promise<Duplex>
+  /**
+   * Before the start: both output streams in the engine's frames, or the container's stdin. Each on a connection of its own,
+   * so that a stdin which nobody reads takes no output with it.
+   */
+  attach(id: string, to: 'output' | 'stdin'): Promise<Duplex>
   start(id: string): Promise<void>
-  /** Resolves once it has ended the next time: asked before the start, for as long as it takes. */
+  /** May resolve once it has ended, asked before the start; fails once the engine is gone meanwhile. */
   wait(id: string, signal: AbortSignal): Promise<void>
   /** Null where there is no such container. */
   inspect(id: string): Promise<ContainerState | null>

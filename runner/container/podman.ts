@@ -58,9 +58,10 @@ export function podmanEngine(
       return createdSchema.parse(made).Id
     },
     asked: podmanAsked,
-    attach: (id, stdin) => client.attach(id, stdin),
+    attach: (id, to) => client.attach(id, to),
     start: id => client.start(id),
-    wait: (id, signal) => client.wait(id, signal),
+    // Its own looks for `running` now and then: for what ended in between it waits for ever, within Podman too.
+    wait: (_id, signal) => client.untilGone(signal),
     inspect: id => client.inspect(id),
     kill: id => client.kill(id),
     remove: id => client.remove(id),

@@ -131,8 +131,12 @@ class Life {
     refuseUnfit(this.#request)
     this.#refuseSwapped()
     const id = await this.#create()
-    const [stream] = await Promise.all([this.#before('attach', engine.attach(id, this.#spec.stdin)), this.#check(id)])
+    const [stream] = await Promise.all([this.#before('attach', engine.attach(id, 'output')), this.#check(id)])
     this.#listen(stream)
+    const input = stdin === null ? null : await this.#before('attach', engine.attach(id, 'stdin'))
+    // A command that does not read all of it, or is gone, ends as it ends: that is its result.
+    input?.on('error', () => {})
+    this.#over.signal.addEventListener('abort', () => input?.destroy(), { once: true })
     await beforeStart?.(id)
     this.#refuseSwapped()
     const exited = this.#exited(id)
@@ -141,7 +145,7 @@ class Life {
     this.#haltWhereSwapped()
     const timer = setTimeout(() => this.#halt({ kind: 'timed_out', seconds: timeoutSeconds }), timeoutSeconds * 1_000)
     try {
-      if (stdin !== null) stream.end(stdin)
+      input?.end(stdin)
       const looking = this.#lookAtInit(id, cwd)
       await this.#unlessStopped(Promise.all([exited, looking]))
       if ('notReadable' in this.#controls.init) this.#haltWhereSwapped()
@@ -255,12 +259,7 @@ class Life {
       isClean = frames.isWhole
       if (!isClean) broken('it ended within a frame')
     })
-    stream.on('error', (error: NodeJS.ErrnoException) => {
-      // The engine went away from a stdin that nobody read to its end; what it had sent before was read first.
-      const isUnread = this.#spec.stdin && error.code === 'ECONNRESET' && error.syscall === 'read'
-      if (isUnread) isClean = frames.isWhole
-      if (!isClean) broken(describeError(error))
-    })
+    stream.on('error', error => broken(describeError(error)))
     stream.on('close', () => {
       if (!isClean) broken('the connection was closed')
       this.#hasOutputEnded = true
@@ -382,7 +381,7 @@ class Life {
         engine.inspect(id).then(state => state === null),
       )) === true
     const parent = this.#spec.cgroupParent
-    if (parent !== null && isGone) await removeParent(parent)
+    if (parent !== null) await removeParent(parent)
     if (isGone) forgetContainer()
     return isGone && !this.#isInitThere()
   }
