@@ -1,6 +1,7 @@
 import { execFileSync } from 'node:child_process'
 import { mkdirSync, readlinkSync } from 'node:fs'
 import { expect, it } from 'vitest'
+import type { ContainerSpec } from '../../../runner/container/engine.ts'
 import { describeEngines } from '../../engines/provided.ts'
 import { mebibyte, useRoom } from './support.ts'
 
@@ -48,5 +49,22 @@ else cat memory/memory.limit_in_bytes memory/memory.memsw.limit_in_bytes pids/pi
   it('has no device but those that every container has', async () => {
     const devices = await shell('find /dev -type b; find /dev -type c | grep -v "^/dev/pts/" | sort')
     expect(devices).toEqual(['full', 'null', 'random', 'tty', 'urandom', 'zero'].map(name => `/dev/${name}`))
+  })
+
+  it('starts nothing where the engine shows any one control otherwise than it was asked for', async () => {
+    const { engine } = await room.find()
+    const seen = (await room.probe(['exit', '0'])).controls.inspected
+    expect(Object.keys(seen).length).toBeGreaterThan(20)
+    const lies = Object.keys(seen).map(name => ({
+      name,
+      engine: { ...engine, asked: (spec: ContainerSpec) => ({ ...engine.asked(spec), [name]: 'otherwise' }) },
+    }))
+    for (const { name, engine } of lies) {
+      const { end, stdout } = await room.probe(['words', 'ran'], { engine })
+      expect({ end, stdout }, name).toMatchObject({
+        end: { kind: 'spawn_failed', code: 'control_not_in_force' },
+        stdout: '',
+      })
+    }
   })
 })
