@@ -11,7 +11,8 @@ import { type BenchRow, pairs } from './bench.ts'
 
 /** Rounds of each measure; both sides alternate, so that a busy machine slows both. */
 const rounds = 20
-const sequentialTasks = 20
+/** What a run costs by itself, its opening and its end, is shared among them. */
+const sequentialTasks = 100
 const parallelTasks = 64
 const pureTasks = 1_000
 

@@ -16,7 +16,16 @@ export function trustJudge(
   const roots = writableRoots(workspace).flatMap(({ lexical, real }) => (real === null ? [lexical] : [lexical, real]))
   const temporaries = ['/tmp', ...temporary].flatMap(directory => [path.resolve(directory), realOr(directory)])
   const open = new Map<string, boolean>()
-  return places => places.map(place => ({ path: place, untrusted: judge(place, roots, temporaries, open) }))
+  // The same places come up again for the digest and for the fact: judged once for both.
+  const known = new Map<string, PassedPlace>()
+  const judged = (place: string): PassedPlace => {
+    const before = known.get(place)
+    if (before !== undefined) return before
+    const now = { path: place, untrusted: judge(place, roots, temporaries, open) }
+    known.set(place, now)
+    return now
+  }
+  return places => places.map(judged)
 }
 
 function judge(
