@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { EngineFault } from './engine.ts'
 
 /** Answers what `act` does, or an EngineFault: of what it threw, or once it took longer than `milliseconds`. */
@@ -19,6 +20,19 @@ export async function bounded<T>(
   } finally {
     clearTimeout(timer)
   }
+}
+
+/** What it answers in time; null where it does not, or fails. */
+export async function within<T>(milliseconds: number, act: Promise<T>): Promise<T | null> {
+  const late = new AbortController()
+  const answer = act.then(
+    value => value,
+    () => null,
+  )
+  const timer = sleep(milliseconds, null, { signal: late.signal }).catch(() => null)
+  const first = await Promise.race([answer, timer])
+  late.abort()
+  return first
 }
 
 /** Whatever a client threw, told as the engine's fault. */

@@ -1,27 +1,24 @@
 import { statSync } from 'node:fs'
-import type { Duplex } from 'node:stream'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { describeError } from '../../policy/redact.ts'
 import type { ProcessEnd } from '../executor.ts'
 import { identityOf } from '../facts/directory.ts'
-import { Capture } from '../process/capture.ts'
 import { type Seen, seeProcess } from '../process/containment/proc.ts'
+import { within } from './calls.ts'
 import type { ContainerProcess, ContainerResult, ControlsFound, RunningContainer } from './container.ts'
+import { specOf } from './container-spec.ts'
 import { type ContainerSpec, type ContainerState, EngineFault } from './engine.ts'
-import { Frames } from './frames.ts'
 import { initFaults, readInit } from './init.ts'
-import { label, ownerLabel } from './labels.ts'
 import { killMembers } from './members.ts'
-import { memoryRanOut, ownParent, removeParent } from './memory-evidence.ts'
+import { memoryRanOut, removeParent } from './memory-evidence.ts'
 import { forgetContainer, noteContainer } from './notes.ts'
+import { ContainerOutput } from './output.ts'
 import { startFault } from './start-fault.ts'
 import { refuseUnfit, Stopped } from './stopped.ts'
 
 /** How often a silent container is looked at, and how often at most once its output has ended. */
 const watchMilliseconds = 5_000
 const lookMilliseconds = 500
-/** From its end until its output must have ended too, while nothing more of it comes. */
-const drainMilliseconds = 5_000
 /** For its kill and removal; less of it once a whole job waits to end. */
 const removeMilliseconds = 20_000
 const removeCancelledMilliseconds = 3_500
@@ -45,22 +42,16 @@ export function runContainer(request: ContainerProcess): RunningContainer {
   }
 }
 
-/** Number of the containers of this process: names of cgroups. */
-let made = 0
-
 /** One container from its creation to its removal. */
 class Life {
   readonly #request: ContainerProcess
   readonly #signal: AbortSignal
   readonly #spec: ContainerSpec
-  readonly #capture: Capture
+  readonly #output: ContainerOutput
   readonly #stop = Promise.withResolvers<never>()
   /** Ends the calls that wait for it. */
   readonly #over = new AbortController()
-  readonly #outputEnded = Promise.withResolvers<void>()
   readonly #controls: ControlsFound
-  #heardAt = 0
-  #hasOutputEnded = false
   #isStopped = false
   #isRemoved = false
   /** Whether one was asked for, and no answer said that it was not made. */
@@ -73,21 +64,8 @@ class Life {
     const { engine, image } = request
     this.#request = request
     this.#signal = signal
-    this.#capture = new Capture(request.limits)
-    made += 1
-    this.#spec = {
-      image,
-      command: request.command,
-      args: request.args,
-      source: request.cwd.path,
-      environment: request.environment,
-      stdin: request.stdin !== null,
-      memoryLimitBytes: request.memoryLimitBytes,
-      cpuLimitMillis: request.cpuLimitMillis,
-      pidsLimit: request.pidsLimit,
-      labels: { [label.run]: request.run, [label.effect]: request.effect, [label.owner]: ownerLabel() },
-      cgroupParent: engine.takesCgroupParent ? ownParent(made) : null,
-    }
+    this.#output = new ContainerOutput(request.limits, request.onOutput, end => this.#halt(end))
+    this.#spec = specOf(request)
     this.#controls = {
       engine: { kind: engine.kind, version: engine.version, address: engine.address },
       image: { reference: image.reference, id: image.id },
@@ -112,6 +90,7 @@ class Life {
       end = error instanceof Stopped ? error.end : { kind: 'lost', message: describeError(error) }
     }
     this.#isStopped = true
+    this.#output.close()
     this.#signal.removeEventListener('abort', onAbort)
     this.#controls.removed = await this.#remove(
       end.kind === 'cancelled' ? removeCancelledMilliseconds : removeMilliseconds,
@@ -119,7 +98,7 @@ class Life {
     this.#over.abort()
     return {
       end,
-      captured: { stdout: this.#capture.bytes('stdout'), stderr: this.#capture.bytes('stderr') },
+      captured: this.#output.captured(),
       controls: this.#controls,
       exitCode: this.#state?.exitCode ?? null,
     }
@@ -132,7 +111,7 @@ class Life {
     this.#refuseSwapped()
     const id = await this.#create()
     const [stream] = await Promise.all([this.#before('attach', engine.attach(id, 'output')), this.#check(id)])
-    this.#listen(stream)
+    this.#output.listen(stream, this.#over.signal)
     const input = stdin === null ? null : await this.#before('attach', engine.attach(id, 'stdin'))
     // A command that does not read all of it, or is gone, ends as it ends: that is its result.
     input?.on('error', () => {})
@@ -238,36 +217,6 @@ class Life {
     }
   }
 
-  #listen(stream: Duplex): void {
-    const frames = new Frames((name, bytes) => {
-      if (this.#isStopped) return
-      const { kept, overflow } = this.#capture.add(name, bytes)
-      if (kept.length > 0) this.#request.onOutput(name, kept)
-      if (overflow !== null) this.#halt(overflow)
-    })
-    let isClean = false
-    const broken = (why: string) => this.#halt({ kind: 'lost', message: `the container's output was lost: ${why}` })
-    stream.on('data', (chunk: Buffer) => {
-      this.#heardAt = performance.now()
-      try {
-        frames.add(chunk)
-      } catch (error) {
-        broken(describeError(error))
-      }
-    })
-    stream.on('end', () => {
-      isClean = frames.isWhole
-      if (!isClean) broken('it ended within a frame')
-    })
-    stream.on('error', error => broken(describeError(error)))
-    stream.on('close', () => {
-      if (!isClean) broken('the connection was closed')
-      this.#hasOutputEnded = true
-      this.#outputEnded.resolve()
-    })
-    this.#over.signal.addEventListener('abort', () => stream.destroy(), { once: true })
-  }
-
   /** Resolves once it has ended, told by the engine or seen: Podman tells nobody of one that was quick. */
   async #exited(id: string): Promise<void> {
     const { engine } = this.#request
@@ -280,9 +229,9 @@ class Life {
   }
 
   async #watch(id: string): Promise<void> {
-    while (!this.#hasOutputEnded) {
+    while (!this.#output.hasEnded) {
       if (this.#over.signal.aborted) return
-      await Promise.race([sleep(watchMilliseconds, null, { ref: false }), this.#outputEnded.promise])
+      await Promise.race([sleep(watchMilliseconds, null, { ref: false }), this.#output.ended])
       if (await this.#isOver(id)) return
     }
     await this.#seenOver(id, 2)
@@ -331,12 +280,7 @@ class Life {
 
   /** Its end with all of its output. */
   async #endSeen(id: string): Promise<ProcessEnd> {
-    this.#heardAt = performance.now()
-    while (!this.#hasOutputEnded) {
-      const left = this.#heardAt + drainMilliseconds - performance.now()
-      if (left <= 0) return { kind: 'lost', message: "the container's output did not end with it" }
-      await Promise.race([sleep(left), this.#outputEnded.promise])
-    }
+    if (!(await this.#output.drained())) return { kind: 'lost', message: "the container's output did not end with it" }
     const state = this.#state ?? (await this.#request.engine.inspect(id))
     this.#state = state
     const { memoryLimitBytes } = this.#request
@@ -351,6 +295,7 @@ class Life {
   #halt(end: ProcessEnd): void {
     if (this.#isStopped) return
     this.#isStopped = true
+    this.#output.close()
     this.#stop.reject(new Stopped(end))
   }
 
@@ -396,19 +341,6 @@ function isSame({ fd, path: place }: ContainerProcess['cwd']): boolean {
   } catch {
     return false
   }
-}
-
-/** What it answers in time; null where it does not, or fails. */
-async function within<T>(milliseconds: number, act: Promise<T>): Promise<T | null> {
-  const late = new AbortController()
-  const answer = act.then(
-    value => value,
-    () => null,
-  )
-  const timer = sleep(milliseconds, null, { signal: late.signal }).catch(() => null)
-  const first = await Promise.race([answer, timer])
-  late.abort()
-  return first
 }
 
 function reasonOf({ reason }: AbortSignal): string {
