@@ -1,2 +1,0 @@
-import{createRequire as makeRequire}from'node:module';const require=makeRequire(import.meta.url);
-var s={bytes:1048576,nodes:2e5,depth:64,faults:100,resolvedCharacters:16777216,expandedTasks:2e4,planCharacters:33554432};export{s as a};
