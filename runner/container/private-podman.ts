@@ -34,7 +34,8 @@ export async function privatePodman(podman: string, environment: Environment): P
   const keeper = spawn(
     process.execPath,
     ['-e', keeperCode, 'file' in found ? found.file : '', String(process.pid), directory, podman, ...args],
-    { env: podmanEnvironment(environment), cwd: '/', stdio: ['pipe', 'ignore', 'pipe'], detached: true },
+    // A monitor writes the file `oom` where it was started.
+    { env: podmanEnvironment(environment), cwd: directory, stdio: ['pipe', 'ignore', 'pipe'], detached: true },
   )
   let told = ''
   keeper.stderr.on('data', (chunk: Buffer) => {
