@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { openSync, readdirSync, readFileSync, readlinkSync } from 'node:fs'
 import { request } from 'node:http'
+import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 
 /** A program that serves until it is stopped, and where it writes what it says. */
@@ -20,6 +21,8 @@ export function serve(name: string, command: string, args: string[], env: NodeJS
     env,
     stdio: ['ignore', out, out],
     detached: true,
+    // A monitor of Podman's containers writes a file `oom` to where it stands.
+    cwd: path.dirname(log),
   })
   const server = { name, child, log }
   started.push(server)
