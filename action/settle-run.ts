@@ -1,5 +1,6 @@
 import type { LeaseCommand } from '../ledger/commands.ts'
 import type { Ledger, RunSnapshot } from '../ledger/port.ts'
+import { endOfRun } from '../ledger/transitions.ts'
 import type { Ids } from '../policy/ports.ts'
 import type { RunState } from '../policy/states.ts'
 import { reconcileCommand } from '../runner/outcome.ts'
@@ -35,7 +36,7 @@ export async function settleRun(
 }
 
 function endOf(
-  { tasks, effects }: RunSnapshot,
+  { tasks, effects, former }: RunSnapshot,
   rest: 'release' | 'end',
 ): Exclude<RunState, 'running' | 'paused'> | null {
   const isUnknown = effects.some(({ state }) => state === 'started' || state === 'uncertain')
@@ -44,8 +45,9 @@ function endOf(
     ({ state, failure }) => (state === 'failed' || state === 'denied') && failure === 'stop',
   )
   if (rest === 'release' && stopping.length === 0) return null
-  if (tasks.some(({ state }) => state === 'failed')) return 'failed'
-  return tasks.some(({ state }) => state === 'denied') ? 'denied' : 'cancelled'
+  const states = tasks.map(({ state, compensates }) => ({ state, isCompensation: compensates !== undefined }))
+  const end = endOfRun(states, former ?? null)
+  return end === 'succeeded' ? 'cancelled' : end
 }
 
 function interruptions({ effects, tasks }: RunSnapshot): Draft[] {

@@ -189,6 +189,8 @@ export interface RunSnapshot {
    * absent where the ledger does not tell.
    */
   activeMilliseconds?: number
+  /** How the run had ended before it was opened for its compensations; absent where it was not. */
+  former?: Exclude<RunState, 'running' | 'paused'>
 }
 
 export type { Artifact, BlobRef, Instance, Payload, Requester }

@@ -209,4 +209,5 @@ export const runSnapshotSchema: z.ZodType<RunSnapshot> = z.object({
   outputs: jsonSchema,
   head: digestSchema,
   activeMilliseconds: z.int().min(0).exactOptional(),
+  former: z.enum(runStates).exclude(['running', 'paused']).exactOptional(),
 })

@@ -100,6 +100,21 @@ export function endOf(tasks: Iterable<TaskState>): Exclude<RunState, 'running' |
   return endPrecedence.find(state => present.has(state)) ?? 'succeeded'
 }
 
+/**
+ * How a run ends, and stays: what undoes a task counts only where nobody knows what became of it. `former` is the end of a
+ * run that was opened again for its compensations, null where it was not.
+ */
+export function endOfRun(
+  tasks: readonly { state: TaskState; isCompensation: boolean }[],
+  former: Exclude<RunState, 'running' | 'paused'> | null,
+): Exclude<RunState, 'running' | 'paused'> {
+  if (tasks.some(({ state }) => state === 'uncertain')) return 'uncertain'
+  if (former !== null) return former
+  const end = endOf(tasks.flatMap(({ state, isCompensation }) => (isCompensation ? [] : [state])))
+  // What was undone has not succeeded, whatever else is not known of it.
+  return end === 'succeeded' && tasks.some(({ isCompensation }) => isCompensation) ? 'failed' : end
+}
+
 /** Whether `end` is at least as grave as `least`: a run may end worse than its tasks (its outputs failed), never better. */
 export function isAtLeast(end: RunState, least: RunState): boolean {
   const grave = (state: RunState) => {

@@ -54,8 +54,6 @@ async function end(context: RunContext): Promise<RunOutcome> {
   // The ledger cancels the same with the run's end.
   if (!isUncertain) await cancelOpen(context, context.stop.aborted ? 'the run was cancelled' : 'the run ended before')
   let to = state.end()
-  // What was undone has not succeeded, though each of its tasks may have.
-  if (state.compensating && to === 'succeeded') to = 'failed'
   let outputs: Json = null
   if (to === 'succeeded') {
     const scope = scopeOfOutputs(context.plan, { memory: state.memory, tasks: state.outputs })

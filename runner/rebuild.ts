@@ -8,6 +8,7 @@ import { isOver } from './state.ts'
 export function rebuild(context: RunContext, snapshot: RunSnapshot): void {
   const { state } = context
   state.memory = snapshot.memory
+  state.former = snapshot.former ?? null
   for (const record of snapshot.tasks) {
     const status = state.tasks.get(record.task)
     if (status === undefined) continue

@@ -1,8 +1,9 @@
 import type { EffectRecord } from '../ledger/port.ts'
+import { endOfRun } from '../ledger/transitions.ts'
 import type { Digest } from '../policy/canonical.ts'
 import type { Plan, PlanTask } from '../policy/document/plan.ts'
 import type { Json, JsonObject } from '../policy/json.ts'
-import { type RunState as EndState, endPrecedence, type TaskState } from '../policy/states.ts'
+import type { RunState as EndState, TaskState } from '../policy/states.ts'
 
 /** A task as this run knows it now. */
 export interface TaskStatus {
@@ -16,6 +17,8 @@ export interface TaskStatus {
   /** performance.now() at its start, for its duration. */
   startedAt: number
 }
+
+type End = Exclude<EndState, 'running' | 'paused'>
 
 /** How a run stands, in memory; the ledger has the truth, and this is rebuilt from it. */
 export class RunState {
@@ -33,6 +36,8 @@ export class RunState {
   artifactBytes = 0
   outputBytes = 0
   startedTasks = 0
+  /** How the run had ended before it was opened to be undone, null where it was not. */
+  former: End | null = null
   /** What earlier attempts worked on the run, without the time that it was paused. */
   earlierMilliseconds = 0
   #stopped = false
@@ -94,10 +99,13 @@ export class RunState {
     if (this.#over > Math.max(32, this.open.length / 4)) this.sweep()
   }
 
-  /** The first of the ends, in their order of precedence, that a task came to; else succeeded. */
-  end(): Exclude<EndState, 'running' | 'paused'> {
-    const states = new Set([...this.tasks.values()].map(({ state }) => state))
-    return endPrecedence.find(state => states.has(state)) ?? 'succeeded'
+  /** How the run ends by its tasks; undoing what it did leaves its end, save where nobody knows what came of that. */
+  end(): End {
+    const tasks = [...this.tasks].map(([id, { state }]) => ({
+      state,
+      isCompensation: this.task(id).compensates !== undefined,
+    }))
+    return endOfRun(tasks, this.former)
   }
 
   /** Something ended that lets nothing else start: an uncertain effect, or a refusal or failure that stops the run. */

@@ -55,7 +55,9 @@ export const compensate: Handler = async (context, [run = ''], given) => {
     const ended = options.interactive ? await decideAtTerminal(context, ledger, ports, gone, resumed) : gone
     const after = snapshotOf(store, run)
     if (isOver(after.record) && compensationsOf(after).length === 0) return nothingLeft(context, after)
-    return outcomeResult(context, ended, record.document, planOfRun(after))
+    // The run keeps its end, which says nothing of the undoing: that stopped.
+    const exitCode = isOver(after.record) && !signal.aborted ? exits.failed : ended.exitCode
+    return outcomeResult(context, { ...ended, exitCode }, record.document, planOfRun(after))
   })
 }
 

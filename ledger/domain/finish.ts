@@ -2,8 +2,9 @@ import type { TaskState } from '../../policy/states.ts'
 import type { CommandOf } from '../commands.ts'
 import { add } from '../outbox.ts'
 import type { Payload } from '../payload.ts'
+import { readFormer } from '../read/former.ts'
 import { Cells } from '../sql/cells.ts'
-import { endOf, isAtLeast, isTerminalTask } from '../transitions.ts'
+import { endOfRun, isAtLeast, isTerminalTask } from '../transitions.ts'
 import { payloadDigest } from '../values.ts'
 import { collectedEnd } from './aggregate.ts'
 import { type RunChange, refused } from './change.ts'
@@ -20,11 +21,22 @@ export function finishRun(change: RunChange, command: CommandOf<'run.finish'>): 
     if (command.to === 'succeeded') refuseUnfinished(change)
     closeRest(change, 'the run ended')
   }
-  const least = endOf(tasksOf(change).map(task => task.row.state))
-  if (!isAtLeast(command.to, least)) {
+  const tasks = tasksOf(change)
+  const least = endByNow(change, tasks)
+  // What is undone ends as it had: only what became of an undoing that nobody saw end makes it graver.
+  const isUndone = tasks.some(({ isCompensation }) => isCompensation)
+  const isFitting = isUndone ? command.to === least || command.to === 'uncertain' : isAtLeast(command.to, least)
+  if (!isFitting) {
     throw refused('conflict', `Run ${change.run} cannot end as ${command.to}: by its tasks it is ${least}.`)
   }
   endRun(change, command.to, command.outputs)
+}
+
+/** How the run ends by its tasks as they stand, or as it had ended before it was opened to be undone. */
+export function endByNow(change: RunChange, tasks: readonly TaskOfRun[]): End {
+  const isUndone = tasks.some(({ isCompensation }) => isCompensation)
+  const states = tasks.map(({ row, isCompensation }) => ({ state: row.state, isCompensation }))
+  return endOfRun(states, isUndone ? readFormer(change.context, change.run) : null)
 }
 
 /** A run neither ends nor pauses while it is not known what becomes of an effect. */
@@ -110,19 +122,22 @@ export interface TaskOfRun {
   task: string
   needs: string[]
   row: TaskRow
+  /** Whether it undoes another task. */
+  isCompensation: boolean
 }
 
 /** Tasks in plan order. */
 export function tasksOf(change: RunChange): TaskOfRun[] {
   const rows = change.sql.all(
-    'SELECT task, needs, state, attempt, failure FROM tasks WHERE run = ? ORDER BY position',
+    'SELECT task, needs, state, attempt, failure, compensates IS NOT NULL FROM tasks WHERE run = ? ORDER BY position',
     change.run,
   )
-  return rows.map(row => {
-    const cells = new Cells(row)
+  return rows.map(found => {
+    const cells = new Cells(found)
     const task = cells.text()
     const needs = cells.json<string[]>()
     const state = cells.text() as TaskState
-    return { task, needs, row: { state, attempt: cells.int(), failure: cells.text() as TaskRow['failure'] } }
+    const row = { state, attempt: cells.int(), failure: cells.text() as TaskRow['failure'] }
+    return { task, needs, row, isCompensation: cells.flag() }
   })
 }

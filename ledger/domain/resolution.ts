@@ -8,7 +8,7 @@ import { collectedEnd } from './aggregate.ts'
 import { type RunChange, refused } from './change.ts'
 import { isCompensating } from './compensation.ts'
 import { checkEffectMove, effectRow } from './effect.ts'
-import { closeEffect, closeRest, endRun, type TaskOfRun, tasksOf } from './finish.ts'
+import { closeEffect, closeRest, endByNow, endRun, type TaskOfRun, tasksOf } from './finish.ts'
 import { StoredPlan } from './stored-plan.ts'
 import { setTask, type TaskRow, taskRow } from './task.ts'
 
@@ -182,7 +182,7 @@ function undoesByItself(change: RunChange, tasks: readonly TaskOfRun[]): boolean
 /** Ends a paused run as its tasks say, what has not run cancelled; a run in which nothing failed is cancelled. */
 export function endByTasks(change: RunChange, why: string): void {
   closeRest(change, why)
-  const end = endOf(tasksOf(change).map(task => task.row.state))
+  const end = endByNow(change, tasksOf(change))
   endRun(change, end === 'succeeded' ? 'cancelled' : end, null)
 }
 

@@ -8,6 +8,7 @@ import type { RunSnapshot, TaskRecord } from '../port.ts'
 import { Cells } from '../sql/cells.ts'
 import { readActive } from './active.ts'
 import { readEffects } from './effects.ts'
+import { readFormer } from './former.ts'
 import { ofRun } from './pauses.ts'
 import { readRun } from './runs.ts'
 
@@ -18,16 +19,19 @@ export function readSnapshot(context: Context, run: string): RunSnapshot | null 
     const [row] = context.sql.all('SELECT plan, outputs FROM runs WHERE run = ?', run)
     if (record === null || row === undefined) return null
     const cells = new Cells(row)
+    const tasks = readTasks(context, run)
+    const former = tasks.some(({ compensates }) => compensates !== undefined) ? readFormer(context, run) : null
     return {
       record,
       plan: resolve(context, cells.json<Payload>()),
       outputs: resolve(context, cells.jsonOrNull<Payload>()),
-      tasks: readTasks(context, run),
+      tasks,
       effects: readEffects(context, run),
       memory: readMemory(context, run),
       pauses: ofRun(context, run),
       head: chainHead(context, `run/${run}`),
       activeMilliseconds: readActive(context, run),
+      ...(former !== null && { former }),
     }
   })
 }

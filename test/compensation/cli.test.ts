@@ -131,3 +131,53 @@ test('automatic: the run undoes it before it ends', async () => {
   expect(await json('run', 'w.yaml')).toMatchObject({ code: 4, data: { state: 'failed' } })
   expect(desk.get('out/a')).toBe('undone')
 })
+
+/** How a run comes to each end, the outcome of its undoing aside. */
+const ends = {
+  failed: {
+    policy: 'approval: never',
+    last: '{id: z, uses: "action:assert", needs: [a], with: {that: false, message: broken}}',
+    code: 4,
+  },
+  'denied by policy': {
+    policy: 'approval: never',
+    last: '{id: z, uses: "action:write", needs: [a], with: {path: elsewhere, content: x}}',
+    code: 3,
+  },
+  rejected: { policy: 'approval: high_risk', last: '{id: z, uses: "action:risky", needs: [a]}', code: 3 },
+  cancelled: { policy: 'approval: high_risk', last: '{id: z, uses: "action:risky", needs: [a]}', code: 130 },
+}
+const cases = Object.keys(ends).flatMap(how => [true, false].map(undone => [how as keyof typeof ends, undone] as const))
+
+test.each(cases)('%s, its undoing succeeds: %s; the run stays what it was', async (how, undone) => {
+  const { policy, last, code } = ends[how]
+  desk.put(
+    'w.yaml',
+    `
+apiVersion: agentctl.dev/v1
+kind: Workflow
+metadata: {name: undo}
+spec:
+  policy: {writableRoots: [out], processAllowlist: ["true", "false"], ${policy}}
+  actions:
+    write: {kind: builtin.write}
+    assert: {kind: builtin.assert}
+    risky: {kind: builtin.shell.exec, command: /usr/bin/true}
+  tasks:
+    - id: a
+      uses: action:write
+      with: {path: out/a, content: done}
+      compensate: {uses: "action:assert", with: {that: ${undone}, message: cannot be undone}}
+    - ${last}
+`,
+  )
+  const first = await json('run', 'w.yaml')
+  const run: string = first.data.runId
+  if (how === 'rejected') await desk.cli('approvals', 'reject', first.data.approvals[0].id, '--reason', 'no')
+  if (how === 'cancelled') await desk.cli('cancel', run, '--reason', 'no')
+  const before = (await json('resume', run)).data.state
+  expect(before).toBe(how === 'denied by policy' || how === 'rejected' ? 'denied' : how)
+  expect(await json('compensate', run)).toMatchObject({ code: undone ? 0 : 4, ok: undone, data: { state: before } })
+  expect(await json('resume', run)).toMatchObject({ code, data: { state: before } })
+  expect((await json('inspect', run)).data.run.state).toBe(before)
+})

@@ -518,3 +518,14 @@ test('a rejected compensation of an automatic one ends the run: it does not begi
   expect(made.ledger.store.record(outcome.run)?.endedAt).not.toBeNull()
   expect(order(made, outcome.run)).toEqual([])
 })
+
+test('by itself after a refusal: an undoing that fails leaves the run denied', async () => {
+  const made = scene()
+  const bad = { uses: 'action:fail' }
+  const refused = { id: 'z', uses: 'action:write', needs: ['a'], with: { path: 'elsewhere', content: 'x' } }
+  const outcome = await start(made, planOf(spec([file('a', { compensate: bad }), refused], automatic())))
+  expect(outcome).toMatchObject({ state: 'denied', exitCode: 3 })
+  expect(statesOf(made, outcome.run)['a--compensate']).toBe('failed')
+  expect(outcome.messages.join('\n')).toContain('not compensated: a')
+  expect(made.ledger.store.record(outcome.run)?.state).toBe('denied')
+})

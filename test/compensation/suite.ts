@@ -146,6 +146,56 @@ export function compensationSuite(engine: Engine): void {
         applyAs(store, run, 3, [...doing(run, 'a--compensate'), end('failed')])
       }))
 
+    const formers = ['failed', 'denied', 'cancelled'] as const
+    const undoings = ['succeeded', 'failed', 'denied', 'cancelled'] as const
+    it.each(formers.flatMap(former => undoings.map(undo => [former, undo] as const)))(
+      'a run that was %s ends so again, its undoing having %s',
+      (former, undo) =>
+        engine.withDisk(disk => {
+          const { store } = openStore(disk)
+          const run = begin(store, [{ id: 'a' }, { id: 'c' }])
+          applyAs(store, run, 1, [...doing(run, 'a'), move('c', former), end(former)])
+          control(store, run, asked(compensation('a')))
+          store.acquire(run, holder, actor)
+          applyAs(store, run, 2, undo === 'succeeded' ? doing(run, 'a--compensate') : [move('a--compensate', undo)])
+          expect(store.snapshot(run)?.former).toBe(former)
+          for (const other of undoings.filter(one => one !== former))
+            expect(refusal(() => applyAs(store, run, 2, [end(other)]))).toBe('conflict')
+          applyAs(store, run, 2, [end(former)])
+          expect(store.record(run)?.state).toBe(former)
+        }),
+    )
+
+    it('a run that was denied is uncertain while its undoing is, and denied again once that is settled', () =>
+      engine.withDisk(disk => {
+        const { store } = openStore(disk)
+        const run = begin(store, [{ id: 'a' }, { id: 'c' }])
+        applyAs(store, run, 1, [...doing(run, 'a'), move('c', 'denied'), end('denied')])
+        control(store, run, asked(compensation('a')))
+        store.acquire(run, holder, actor)
+        const task = 'a--compensate'
+        applyAs(store, run, 2, [move(task, 'running'), request(run, task, 'allow'), start(run, task)])
+        applyAs(store, run, 2, [finish(run, task, 'uncertain'), move(task, 'uncertain')])
+        expect(refusal(() => applyAs(store, run, 2, [end('denied')]))).toBe('conflict')
+        applyAs(store, run, 2, [end('uncertain')])
+        control(store, run, reconcile(run, task, 'applied'))
+        expect(store.record(run)?.state).toBe('paused')
+        store.acquire(run, holder, actor)
+        expect(refusal(() => applyAs(store, run, 3, [end('failed')]))).toBe('conflict')
+        applyAs(store, run, 3, [end('denied')])
+      }))
+
+    it('cancelled while it waits to be undone, a run ends as it had', () =>
+      engine.withDisk(disk => {
+        const { store } = openStore(disk)
+        const run = begin(store, [{ id: 'a' }, { id: 'c' }])
+        applyAs(store, run, 1, [...doing(run, 'a'), move('c', 'denied'), end('denied')])
+        control(store, run, asked(compensation('a')))
+        const cancel = { id: commandId(), type: 'run.cancel', person: alice, reason: 'leave it', via: 'cli' } as const
+        control(store, run, cancel)
+        expect(store.record(run)?.state).toBe('denied')
+      }))
+
     it('does not open a run that runs, waits, is uncertain or succeeded', () =>
       engine.withDisk(disk => {
         const { store } = openStore(disk)

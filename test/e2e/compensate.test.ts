@@ -95,3 +95,28 @@ test('by itself after a rejection: the resolution alone has the job undo it, and
   await play.again()
   expect(play.step().outputs).toMatchObject({ status: 'denied', 'exit-code': '3' })
 })
+
+test('by itself after a rejection, and failing: it ends denied, and another attempt gets that instead of a new run', async () => {
+  const [made] = spec()['tasks'] as JsonObject[]
+  const play = await stage.begin({
+    spec: {
+      policy: { writableRoots: ['out'], processAllowlist: ['true'], approval: 'high_risk' },
+      actions: {
+        write: { kind: 'builtin.write' },
+        check: { kind: 'builtin.assert' },
+        run: { kind: 'builtin.shell.exec', command: '/usr/bin/true' },
+      },
+      tasks: [
+        { ...made, compensate: { uses: 'action:check', with: { that: false, message: 'no' } } },
+        { id: 'gate', uses: 'action:run', needs: ['made'] },
+      ],
+      compensation: { onFailure: 'automatic' },
+    },
+  })
+  const run = play.step().outputs['run-id'] ?? ''
+  await play.decide('/reject')
+  expect(play.step().outputs).toMatchObject({ status: 'denied', 'run-id': run, 'exit-code': '3' })
+  expect((await play.ask(`/runs/${run}`)).body['state']).toBe('denied')
+  await play.again()
+  expect(play.step().outputs).toMatchObject({ status: 'denied', 'run-id': run, 'exit-code': '3' })
+})
