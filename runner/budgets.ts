@@ -97,11 +97,23 @@ export function budgetRefusal(context: RunContext, id: string, slots: readonly {
     return refuse('maxLoopIterations', maxLoopIterations)
   if (control !== undefined) return null
   if (maxTasks !== undefined && state.startedTasks + slots.length >= maxTasks) return refuse('maxTasks', maxTasks)
-  return wallTimeRefusal(context)
+  return retryRefusal(context, id)
 }
 
-/** Why nothing begins any more, another attempt of a task included; null while there is time. */
-export function wallTimeRefusal(context: RunContext): Refusal | null {
+/** Why a task does not begin any more, nor another attempt of it; null where time and output are left. */
+export function retryRefusal(context: RunContext, id: string): Refusal | null {
+  return wallTimeRefusal(context) ?? outputRefusal(context, id)
+}
+
+/** A process that could print nothing is not started, whether it would print or not. */
+function outputRefusal(context: RunContext, id: string): Refusal | null {
+  const { maxProcessOutputBytes } = context.plan.budgets
+  if (maxProcessOutputBytes === undefined || context.state.task(id).action.process === null) return null
+  if (outputBytesLeft(context) > 0) return null
+  return exceeded(budgetMessage('maxProcessOutputBytes', maxProcessOutputBytes))
+}
+
+function wallTimeRefusal(context: RunContext): Refusal | null {
   const { maxWallTimeSeconds } = context.plan.budgets
   if (maxWallTimeSeconds === undefined || !isOutOfTime(context)) return null
   return exceeded(budgetMessage('maxWallTimeSeconds', maxWallTimeSeconds))

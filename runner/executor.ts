@@ -12,7 +12,8 @@ export type ProcessEnd =
   | { kind: 'spawn_failed'; code: string; message: string }
   | { kind: 'timed_out'; seconds: number }
   | { kind: 'cancelled'; reason: string }
-  | { kind: 'output_exceeded'; stream: 'stdout' | 'stderr' | 'combined'; limitBytes: number }
+  /** `byBudget`: the bound was what the run's budget had left, smaller than the action's own. */
+  | { kind: 'output_exceeded'; stream: 'stdout' | 'stderr' | 'combined'; limitBytes: number; byBudget?: true }
   | { kind: 'limit_exceeded'; limit: string; amount: number }
   | { kind: 'lost'; message: string }
 

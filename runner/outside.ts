@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { JsonObject } from '../policy/json.ts'
-import { countUse, wallTimeRefusal, withinArtifacts } from './budgets.ts'
+import { countUse, retryRefusal, withinArtifacts } from './budgets.ts'
 import { commit, type RunContext, report } from './context.ts'
 import { decidedBy } from './decided-by.ts'
 import { errorOf, finishDraft, requestDraft, startDraft } from './drafts.ts'
@@ -67,7 +67,7 @@ async function runSlot(context: RunContext, first: Slot, alone: boolean): Promis
     )
     if (context.stop.aborted)
       return { kind: 'proposal', proposal: cancelledProposal(slot.condition, 'the run was cancelled before the retry') }
-    const refusal = wallTimeRefusal(context)
+    const refusal = retryRefusal(context, slot.id)
     if (refusal !== null) return { kind: 'proposal', proposal: { ...refusal, condition: slot.condition } }
     const proposal = await propose(context, slot.id, { memory: context.state.memory, tasks: context.state.outputs })
     if (proposal.kind !== 'ready') return { kind: 'proposal', proposal }

@@ -81,7 +81,7 @@ class Effect {
       if (stream === 'stderr') live.push(stream, chunk)
     }
     const running = startProcess(this.#ready, { ...start, onOutput, signal: this.#signal })
-    if ('changed' in running) return { kind: 'failed', ...running.changed, output: null, retrySafe: true }
+    if ('refused' in running) return { kind: 'failed', ...running.refused, output: null }
     const ended = await running.wait
     live.end()
     this.#held.push(ended)
@@ -100,6 +100,7 @@ class Effect {
     const ended = resultOfEnd(end, output, retrySafe, containment.left)
     if (end.kind === 'spawn_failed' || !('code' in ended)) return ended
     const message = `the handshake failed and nothing was invoked: ${ended.message}`
+    if (ended.code === 'budget_exceeded') return { ...ended, kind: 'failed', message, retrySafe: false }
     return { kind: 'failed', code: `handshake_${ended.code}`, message, output, retrySafe }
   }
 

@@ -12,8 +12,8 @@ export function resultOfEnd(
   left: Containment['left'] = [],
 ): EffectResult {
   const wasEnded = left.length === 0 ? 'was ended' : `could not be ended whole (still there: ${named(left)})`
-  const failed = (code: string, message: string): EffectResult => ({
-    kind: 'failed',
+  const failed = (code: string, message: string) => ({
+    kind: 'failed' as const,
     code,
     message,
     output,
@@ -32,6 +32,7 @@ export function resultOfEnd(
     case 'spawn_failed':
       return failed(spawnCode(end.code), `the process could not be started: ${end.message}`)
     case 'output_exceeded':
+      if (end.byBudget) return { ...failed('budget_exceeded', budgetText(end.limitBytes, wasEnded)), retrySafe: false }
       return failed(
         'output_exceeded',
         `${end.stream} went beyond ${end.limitBytes} bytes and the process ${wasEnded}; raise ${limitField(end.stream)} or print less`,
@@ -72,11 +73,13 @@ function spawnCode(code: string): string {
   return codes[code] ?? 'spawn_failed'
 }
 
-/** Both streams together may also be bounded by what the run's budget had left. */
+function budgetText(left: number, wasEnded: string): string {
+  const remedy = 'raise spec.runtime.budgets.maxProcessOutputBytes or print less'
+  return `the process printed more than the ${left} bytes that the run's budget had left and ${wasEnded}; ${remedy}`
+}
+
 function limitField(stream: 'stdout' | 'stderr' | 'combined'): string {
-  return stream === 'combined'
-    ? 'combinedOutputLimitBytes, or the budget maxProcessOutputBytes where that was the smaller,'
-    : `${stream}LimitBytes`
+  return stream === 'combined' ? 'combinedOutputLimitBytes' : `${stream}LimitBytes`
 }
 
 function named(left: Containment['left']): string {

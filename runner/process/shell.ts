@@ -23,7 +23,7 @@ function run(ready: ReadyProcess, signal: AbortSignal): Running {
   const collect = collecting(ready)
   const live = liveOutput(host, request.task.id)
   const running = startProcess(ready, { onOutput: live.push, signal })
-  if ('changed' in running) return settled({ kind: 'failed', ...running.changed, output: null, retrySafe: true })
+  if ('refused' in running) return settled({ kind: 'failed', ...running.refused, output: null })
   const wait = running.wait.then((ended): EffectResult => {
     const { end, captured, containment, exitCode = null } = ended
     live.end()

@@ -122,6 +122,57 @@ describe('maxProcessOutputBytes', () => {
     const over = await run(1_199)
     expect(over.state).toBe('failed')
     expect(recordOf(scene, over)['two']?.error?.message).toMatch(/599/)
+    expect(recordOf(scene, over)['two']?.error?.code).toBe('budget_exceeded')
+  })
+
+  const chain = (limit: number, first: string): JsonObject => ({
+    policy: free,
+    runtime: { budgets: { maxProcessOutputBytes: limit } },
+    actions: { first: sh(first), mark: sh('touch marked') },
+    tasks: [
+      { id: 'one', uses: 'action:first', failure: 'continue', retry: { maxAttempts: 3 } },
+      { id: 'two', uses: 'action:mark', needs: ['one'] },
+    ],
+  })
+
+  it('used up, a process is not asked for, whether it would print or not; with a byte left it runs', async () => {
+    const out = await start(scene, planOf(chain(4, 'printf four')))
+    expect(statesOf(scene, out)).toEqual({ one: 'succeeded', two: 'failed' })
+    expect(recordOf(scene, out)['two']?.error).toMatchObject({
+      code: 'budget_exceeded',
+      message: expect.stringContaining('spec.runtime.budgets.maxProcessOutputBytes'),
+    })
+    expect(scene.ledger.store.effects(out.run).map(({ task }) => task)).toEqual(['one'])
+    expect(getFile(scene, 'marked')).toBeNull()
+    expect(await start(scene, planOf(chain(5, 'printf four')))).toMatchObject({ state: 'succeeded' })
+    expect(getFile(scene, 'marked')).toBe('')
+  })
+
+  it('is why a process that goes beyond it fails, and no attempt follows', async () => {
+    const attempts = (limit: number) =>
+      start(scene, planOf(chain(limit, `echo x >> attempts; printf four; exit 1`))).then(outcome => {
+        const seen = { count: getFile(scene, 'attempts')?.length, code: recordOf(scene, outcome)['one']?.error?.code }
+        freshWorkspace(scene)
+        return seen
+      })
+    expect(await attempts(13)).toEqual({ count: 6, code: 'non_zero_exit' })
+    // The third attempt has three bytes left; with eight there is none.
+    expect(await attempts(11)).toEqual({ count: 6, code: 'budget_exceeded' })
+    expect(await attempts(8)).toEqual({ count: 4, code: 'budget_exceeded' })
+    expect(await attempts(3)).toEqual({ count: 2, code: 'budget_exceeded' })
+  })
+
+  it("is not blamed where the action's own limit was the smaller", async () => {
+    const outcome = await start(
+      scene,
+      planOf({
+        policy: free,
+        runtime: { budgets: { maxProcessOutputBytes: 500 } },
+        actions: { print: { ...print(600), combinedOutputLimitBytes: 500 } },
+        tasks: [{ id: 'one', uses: 'action:print' }],
+      }),
+    )
+    expect(recordOf(scene, outcome)['one']?.error?.code).toBe('output_exceeded')
   })
 
   it('is not handed out twice to one batch', async () => {
