@@ -8,6 +8,12 @@ import type Docker from 'dockerode'
 import { openEmbedded, systemClock, systemIds } from '../ledger/index.ts'
 import { defaultApprovalSettings } from '../policy/approval/record.ts'
 import { compile, type Plan, parseDocument } from '../policy/document/index.ts'
+import { findEngine } from '../runner/container/container.ts'
+import { specOf } from '../runner/container/container-spec.ts'
+import { dockerBody } from '../runner/container/docker.ts'
+import { removeParent } from '../runner/container/memory-evidence.ts'
+import { podmanSpec } from '../runner/container/podman.ts'
+import { podmanProfile } from '../runner/container/seccomp.ts'
 import { startRun } from '../runner/index.ts'
 import { type Engines, startEngines, type TestEngine } from '../test/engines/engines.ts'
 import { whyNoEngines } from '../test/engines/packages.ts'
@@ -37,6 +43,7 @@ export async function bench(): Promise<BenchRow[]> {
     return [...(await rowsOf(directory, engines, 'docker')), ...(await rowsOf(directory, engines, 'podman'))]
   } finally {
     rmSync(directory, { recursive: true, force: true })
+    await removeParent('/agentctl-bench')
     await engines.stop()
   }
 }
@@ -44,7 +51,10 @@ export async function bench(): Promise<BenchRow[]> {
 async function rowsOf(directory: string, engines: Engines, kind: 'docker' | 'podman'): Promise<BenchRow[]> {
   const workspace = path.join(directory, kind)
   mkdirSync(workspace)
-  const here = { directory, workspace, engine: engines[kind], image: engines.busybox[kind].reference }
+  const { env, socket } = engines[kind]
+  // Both sides at one service: else the action would start a private one.
+  const engine = { ...engines[kind], env: kind === 'podman' ? { ...env, CONTAINER_HOST: `unix://${socket}` } : env }
+  const here = { directory, workspace, engine, image: engines.busybox[kind].reference }
   const plan = planOf(here.image, kind)
   const { default: Dockerode } = await import('dockerode')
   const docker = new Dockerode({ socketPath: here.engine.socket })
@@ -56,7 +66,7 @@ async function rowsOf(directory: string, engines: Engines, kind: 'docker' | 'pod
   const command = await pairs(
     rounds,
     () => run(here, plan),
-    () => repeat(() => promisify(execFile)(kind, commandLine(here), { env: here.engine.env })),
+    () => repeat(() => promisify(execFile)(kind, commandLine(here), { env })),
   )
   return [
     row(`container action on ${kind}, all controls on`, 'the same engine calls by bare dockerode', '<= 1.25x', calls),
@@ -130,17 +140,18 @@ async function run({ directory, workspace, engine }: Bench, plan: Plan): Promise
   }
 }
 
-/** Recipe R5, without a decision, a record, or a look at what came of it. */
-async function bareCalls(docker: Docker, { engine, image, workspace }: Bench): Promise<void> {
-  await docker.getImage(image).inspect()
+/** The same calls with the same bodies, without a decision, a record, or a look at what came of it. */
+async function bareCalls(docker: Docker, { engine: { kind, env }, image: reference, workspace }: Bench): Promise<void> {
+  const { engine, image } = await findEngine(kind, reference, env)
+  const spec = specOf({ ...asked, engine, image, cwd: { path: workspace, fd: null } })
   const container =
-    engine.kind === 'docker'
-      ? await docker.createContainer(dockerBody(image, workspace))
-      : docker.getContainer(await createByPodman(docker, podmanBody(image, workspace)))
+    kind === 'docker'
+      ? await docker.createContainer(dockerBody(spec) as Docker.ContainerCreateOptions)
+      : docker.getContainer(await createByPodman(docker, podmanSpec(spec, podmanProfile())))
   const stream = (await container.attach({ stream: true, stdout: true, stderr: true, hijack: true })) as Duplex
   stream.resume()
   // Podman's `next-exit` misses a container that is quick: the end of its output tells.
-  const ended = engine.kind === 'docker' ? container.wait({ condition: 'next-exit' }) : once(stream, 'close')
+  const ended = kind === 'docker' ? container.wait({ condition: 'next-exit' }) : once(stream, 'close')
   await container.start()
   await container.inspect()
   await ended
@@ -152,69 +163,24 @@ async function bareCalls(docker: Docker, { engine, image, workspace }: Bench): P
     () => false,
   )
   if (isThere) throw new Error('the container is still there')
+  if (spec.cgroupParent !== null) await removeParent(spec.cgroupParent)
 }
 
-function dockerBody(image: string, source: string): Docker.ContainerCreateOptions {
-  return {
-    Image: image,
-    Entrypoint: ['/bin/true'],
-    Cmd: [],
-    User: '65532:65532',
-    WorkingDir: '/workspace',
-    NetworkDisabled: true,
-    Healthcheck: { Test: ['NONE'] },
-    HostConfig: {
-      NetworkMode: 'none',
-      IpcMode: 'none',
-      CgroupnsMode: 'private',
-      ReadonlyRootfs: true,
-      CapDrop: ['ALL'],
-      SecurityOpt: ['no-new-privileges'],
-      Memory: 268_435_456,
-      MemorySwap: 268_435_456,
-      CpuPeriod: 1_000_000,
-      CpuQuota: 1_000_000,
-      PidsLimit: 64,
-      LogConfig: { Type: 'none', Config: {} },
-      Tmpfs: { '/tmp': 'rw,noexec,nosuid,nodev,size=16777216,mode=1777,uid=65532,gid=65532' },
-      Mounts: [{ Type: 'bind', Source: source, Target: '/workspace', ReadOnly: true }],
-      // Its types know nothing of CgroupnsMode.
-    } as Docker.HostConfig,
-  }
-}
-
-function podmanBody(image: string, source: string): object {
-  return {
-    image,
-    entrypoint: ['/bin/true'],
-    command: [],
-    user: '65532:65532',
-    work_dir: '/workspace',
-    unsetenvall: true,
-    httpproxy: false,
-    read_only_filesystem: true,
-    cap_drop: ['ALL'],
-    no_new_privileges: true,
-    netns: { nsmode: 'none' },
-    ipcns: { nsmode: 'none' },
-    cgroupns: { nsmode: 'private' },
-    image_volume_mode: 'ignore',
-    log_configuration: { driver: 'none' },
-    resource_limits: {
-      memory: { limit: 268_435_456, swap: 268_435_456 },
-      cpu: { period: 1_000_000, quota: 1_000_000 },
-      pids: { limit: 64 },
-    },
-    mounts: [
-      {
-        destination: '/tmp',
-        type: 'tmpfs',
-        source: 'tmpfs',
-        options: ['rw', 'noexec', 'nosuid', 'nodev', 'size=16777216', 'mode=1777', 'U'],
-      },
-      { destination: '/workspace', type: 'bind', source, options: ['bind', 'ro', 'rprivate', 'nosuid', 'nodev'] },
-    ],
-  }
+/** As the documents of the bench ask for it, with the defaults. */
+const asked = {
+  command: '/bin/true',
+  args: [],
+  environment: {},
+  stdin: null,
+  timeoutSeconds: 120,
+  limits: { stdout: 1, stderr: 1, combined: 1 },
+  memoryLimitBytes: 268_435_456,
+  cpuLimitMillis: 1_000,
+  pidsLimit: 64,
+  run: 'bench',
+  effect: 'bench',
+  onOutput() {},
+  signal: new AbortController().signal,
 }
 
 async function createByPodman(docker: Docker, body: object): Promise<string> {
@@ -231,10 +197,15 @@ async function createByPodman(docker: Docker, body: object): Promise<string> {
   return (await promise).Id
 }
 
-/** The flags that come nearest to the fixed controls; the rest has none. */
-function commandLine({ image, workspace }: Bench): string[] {
+/** The flags of the fixed controls; what has none, such as unsetting the image's variables, is left out. */
+function commandLine({ engine: { kind }, image, workspace }: Bench): string[] {
+  const own =
+    kind === 'podman'
+      ? [`--security-opt=seccomp=${podmanProfile()}`, '--cgroup-parent=/agentctl-bench', '--ulimit=nproc=1024:1024']
+      : []
   return [
     'run',
+    ...own,
     '--rm',
     '--pull=never',
     '--read-only',
@@ -251,6 +222,9 @@ function commandLine({ image, workspace }: Bench): string[] {
     '--cpu-period=1000000',
     '--cpu-quota=1000000',
     '--pids-limit=64',
+    '--hostname=agentctl',
+    '--ulimit=nofile=4096:4096',
+    '--tmpfs=/dev/mqueue:ro,noexec,nosuid,nodev,size=4096',
     '--workdir=/workspace',
     '--tmpfs=/tmp:rw,noexec,nosuid,nodev,size=16777216,mode=1777',
     `--mount=type=bind,source=${workspace},target=/workspace,readonly`,

@@ -48,7 +48,8 @@ export async function imageOf(client: EngineClient, reference: string): Promise<
 const tmpOptions = `rw,noexec,nosuid,nodev,size=${tmpBytes},mode=1777,uid=${user},gid=${user},nr_inodes=${tmpInodes}`
 const coverOptions = 'ro,noexec,nosuid,nodev,size=4096'
 
-function dockerBody(spec: ContainerSpec) {
+/** What a container is made from, in Docker's words. */
+export function dockerBody(spec: ContainerSpec) {
   const environment = environmentOf(spec)
   const covers = coveredPlaces(spec.image).map(place => [place, coverOptions] as const)
   return {

@@ -72,7 +72,8 @@ export function podmanEngine(
 const tmpOptions = ['rw', 'noexec', 'nosuid', 'nodev', `size=${tmpBytes}`, 'mode=1777', 'notmpcopyup', 'U']
 const coverOptions = ['ro', 'noexec', 'nosuid', 'nodev', 'size=4096', 'notmpcopyup']
 
-function podmanSpec(spec: ContainerSpec, seccompProfile: string) {
+/** What a container is made from, in Podman's own words. */
+export function podmanSpec(spec: ContainerSpec, seccompProfile: string) {
   return {
     image: spec.image.id,
     entrypoint: [spec.command],
