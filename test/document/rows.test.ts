@@ -108,6 +108,10 @@ describe('fields of `spec`', () => {
       `tools, ${approval}`,
       withTool({ approval }),
     ]),
+    [
+      'a sub-workflow without schemas',
+      { subworkflows: { f: without(without(subworkflow, 'inputSchema'), 'outputSchema') } },
+    ],
     ['subworkflows', withFlow({ inputs: { a: 1 }, outputs: { b: '${{ tasks.x.output }}' } })],
     [
       'memory',
@@ -154,7 +158,7 @@ describe('fields of `spec`', () => {
       { tools: { t: without(tool, field) } },
       `spec.tools.t.${field}`,
     ]),
-    ...['version', 'inputSchema', 'outputSchema', 'tasks'].map((field): [string, Fields, string] => [
+    ...['version', 'tasks'].map((field): [string, Fields, string] => [
       `a sub-workflow without ${field}`,
       { subworkflows: { f: without(subworkflow, field) } },
       `spec.subworkflows.f.${field}`,

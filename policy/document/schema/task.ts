@@ -71,9 +71,9 @@ export const subworkflowSchema = z.lazy(() =>
   z.strictObject({
     version: z.string().min(1),
     inputs: jsonObject.default({}),
-    inputSchema: jsonSchemaSchema,
+    inputSchema: jsonSchemaSchema.default(true),
     outputs: jsonObject.default({}),
-    outputSchema: jsonSchemaSchema,
+    outputSchema: jsonSchemaSchema.default(true),
     tasks: z.array(taskSchema).min(1),
   }),
 )
