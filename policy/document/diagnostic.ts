@@ -30,6 +30,6 @@ export interface Diagnostic {
   column: number
   /** Dotted path in the document, `spec.tasks[0].with`; empty for the whole. */
   path: string
-  /** What to change; empty when the message says it all. */
+  /** What to change; never empty. */
   help: string
 }

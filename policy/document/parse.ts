@@ -44,6 +44,7 @@ export function parseDocument({ text, file, directory = directoryOf(file) }: Par
     reporter.report([], {
       code: 'schema_violation',
       message: 'a document is a map with apiVersion, kind, metadata and spec',
+      help: `begin with apiVersion: ${apiVersion}, kind: Workflow, metadata: {name: NAME} and spec`,
     })
     return { document: null, diagnostics: [...syntax, ...reporter.diagnostics()] }
   }

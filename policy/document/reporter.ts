@@ -7,7 +7,8 @@ import { type Path, showPath, type YamlTree } from './yaml/tree.ts'
 export interface Finding {
   code: DiagnosticCode
   message: string
-  help?: string
+  /** What to write instead; never empty. */
+  help: string
   severity?: Diagnostic['severity']
   /** Whether the key at the end of the path is meant, not its value. */
   on?: 'value' | 'key'
@@ -26,7 +27,7 @@ export function createReporter(tree: YamlTree, file: string): Reporter {
   const found: Diagnostic[] = []
   let errors = 0
   return {
-    report(path, { code, message, help = '', severity = 'error', on = 'value' }) {
+    report(path, { code, message, help, severity = 'error', on = 'value' }) {
       if (severity === 'error' && ++errors > documentLimits.faults) return
       const { place, anchor } = locate(tree, path, on)
       const origin = anchor === null ? '' : `the value comes from the anchor at ${anchor.line}:${anchor.column}`

@@ -48,7 +48,8 @@ class Walk {
     }
     this.places.set(path.map(escaped).join(''), schema)
     if (typeof schema === 'boolean') return
-    if (!isObject(schema)) this.report(path, { message: 'a schema is a map, true or false', help: '' })
+    if (!isObject(schema))
+      this.report(path, { message: 'a schema is a map, true or false', help: 'write `true` where anything is right' })
     else if (path.length > schemaLimits.depth)
       this.report(path, { message: 'the schema is nested too deeply', help: 'move inner schemas to `$defs`' })
     else for (const [keyword, value] of Object.entries(schema)) this.#keyword(schema, keyword, value, path)

@@ -3,7 +3,7 @@ import { type Shape, typeNames } from './keywords.ts'
 
 /** What is wrong with the value of a keyword, null where nothing is; schemas below it are looked at elsewhere. */
 export function shapeFault(keyword: string, shape: Shape, value: Json): { message: string; help: string } | null {
-  const { is, wanted, help = '' } = shapes[shape]
+  const { is, wanted, help = `write ${wanted}` } = shapes[shape]
   if (is(value)) return null
   const other = keyword === 'items' && Array.isArray(value) ? 'write `prefixItems` for the first items' : help
   return { message: `\`${keyword}\` must be ${wanted}`, help: other }

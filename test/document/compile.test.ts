@@ -82,10 +82,10 @@ describe('references', () => {
   it.each([
     ['${{ tasks.other.output }}', 'task `c` does not need `other`', 'add `other` to its needs'],
     ['${{ tasks.c.output }}', 'a task cannot read its own output', 'read a task that it needs'],
-    ['${{ tasks.nobody.output }}', 'there is no task `nobody`', ''],
+    ['${{ tasks.nobody.output }}', 'there is no task `nobody`', 'name a task of this graph'],
     ['${{ inputs.x }}', 'input `x` has no value and no default', 'give it, or add a default'],
     ['${{ vars.x }}', '`vars` has no `x`', 'define it in `vars`'],
-    ['${{ inputs.x + 1 }}', 'no functions, indexing or arithmetic', ''],
+    ['${{ inputs.x + 1 }}', 'no functions, indexing or arithmetic', expect.stringContaining('write one path')],
   ])('%s is invalid_template', (value, message, help) => {
     const [found, ...rest] = build(reading(value)).diagnostics
     expect(rest).toEqual([])

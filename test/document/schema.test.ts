@@ -129,3 +129,40 @@ describe('JSON Schema', () => {
     expect(build(text).diagnostics.length > 0).toBe(!valid)
   })
 })
+
+it.each([
+  ['an empty file', '', 'apiVersion: agentctl.dev/v1'],
+  ['a scalar', 'hello', 'apiVersion: agentctl.dev/v1'],
+  ['no tasks', workflow('tasks: []'), 'write one or more'],
+  [
+    'a map that is null',
+    workflow(`inputs:\n${smallest.replaceAll('\n  ', '\n').trim()}`),
+    'write a map, or leave it out',
+  ],
+  [
+    'a limit beyond the greatest',
+    workflow(`
+      actions: {p: {kind: builtin.shell.exec, command: "true", stdoutLimitBytes: 16777217}}
+      tasks: [{id: a, uses: "action:p"}]`),
+    'write 16777216 or less',
+  ],
+  [
+    'an expression',
+    workflow(`
+      actions: {assign: {kind: builtin.assign}}
+      tasks: [{id: a, uses: "action:assign", with: {x: "\${{ inputs.x == 1 && true }}"}}]`),
+    'write one path',
+  ],
+  [
+    'a sub-workflow whose schema is none',
+    workflow(`
+      actions: {assign: {kind: builtin.assign}}
+      subworkflows: {s: {version: v, inputSchema: 1, tasks: [{id: a, uses: "action:assign"}]}}
+      tasks: [{id: a, uses: "workflow:s"}]`),
+    'write `true` where anything is right',
+  ],
+])('%s comes with what to write instead', (_, text, help) => {
+  const { diagnostics } = build(text)
+  expect(diagnostics).toHaveLength(1)
+  expect(diagnostics[0]?.help).toContain(help)
+})

@@ -1,3 +1,4 @@
+import assert from 'node:assert/strict'
 import type { Floor } from '../../policy/decision/index.ts'
 import { compile, type Diagnostic, mergeDiagnostics, type Plan, parseDocument } from '../../policy/document/index.ts'
 import * as versions from '../../policy/document/packs/ranges.ts'
@@ -29,8 +30,14 @@ export interface Options {
   file?: string
 }
 
-/** Parses and compiles as a face does. */
+/** Parses and compiles as a face does. Whatever is found says what to change. */
 export function build(text: string, options: Options = {}): { plan: Plan | null; diagnostics: Diagnostic[] } {
+  const built = parseAndCompile(text, options)
+  for (const { message, help } of built.diagnostics) assert.ok(/\w/.test(help), `no remedy for: ${message}`)
+  return built
+}
+
+function parseAndCompile(text: string, options: Options): { plan: Plan | null; diagnostics: Diagnostic[] } {
   const { inputs = {}, files = {}, floor = null, file = 'test.yaml', ...rest } = options
   const { document, diagnostics } = parseDocument({ text, file })
   if (document === null) return { plan: null, diagnostics }

@@ -215,7 +215,7 @@ describe('anchors', () => {
         line: 6,
         column: 12,
         path: 'spec.runtime.maxConcurrency',
-        help: 'the value comes from the anchor at 5:38',
+        help: 'write 64 or less; the value comes from the anchor at 5:38',
       },
     ])
   })

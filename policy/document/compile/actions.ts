@@ -142,7 +142,8 @@ export function checkInput(work: Work, task: CompiledTask, action: UsedAction): 
       })
     } else if (!fits(field, value)) {
       const wanted = wantedOf[field] ?? 'a text'
-      const help = wantedOf[field] === undefined && typeof value !== 'object' ? `write "${String(value)}"` : ''
+      const help =
+        wantedOf[field] === undefined && typeof value !== 'object' ? `write "${String(value)}"` : `write ${wanted}`
       work.reporter.report([...place, field], {
         code: 'schema_violation',
         message: `\`${field}\` of ${kind} must be ${wanted}`,

@@ -110,8 +110,9 @@ export function compile(options: CompileOptions): CompileResult {
 
 function meetFloor({ document, floor, reporter }: Work): EffectivePolicy {
   const { policy, violations } = effectivePolicy(document.workflow.spec.policy, floor)
+  const help = 'ask for no more than the floor allows, or have whoever keeps the floor change it'
   for (const { field, message } of violations) {
-    reporter.report(['spec', 'policy', ...field.split('.')], { code: 'floor_violation', message })
+    reporter.report(['spec', 'policy', ...field.split('.')], { code: 'floor_violation', message, help })
   }
   return policy
 }

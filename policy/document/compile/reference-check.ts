@@ -9,6 +9,11 @@ import type { Reader } from './reader.ts'
 import { inputNames } from './subworkflow-inputs.ts'
 import type { CompiledTask, TaskList, Work } from './work.ts'
 
+const templateHelp =
+  'write one path, `${{ inputs.NAME }}` or `${{ tasks.ID.output.KEY }}`, or one comparison of it, `${{ inputs.NAME == 1 }}`'
+const conditionHelp =
+  'write one comparison, `${{ inputs.NAME == 1 }}`, `${{ not inputs.NAME }}` or one path that is true or false'
+
 /** Checks values and conditions for one reader at a time, and reports what is not understood or not there to be read. */
 export class ReferenceCheck {
   /** Tasks of which a finding says why their items are not known. */
@@ -61,12 +66,12 @@ export class ReferenceCheck {
   condition(text: string, path: Path, reader: Reader): void {
     const parsed = parseCondition(text)
     if (parsed.ok) this.#expression(parsed.expression, path, reader)
-    else this.#fail(path, parsed.message, '', reader)
+    else this.#fail(path, parsed.message, conditionHelp, reader)
   }
 
   #text(text: string, path: Path, reader: Reader): void {
     const parsed = parseTemplate(text)
-    if (!parsed.ok) this.#fail(path, parsed.message, '', reader)
+    if (!parsed.ok) this.#fail(path, parsed.message, templateHelp, reader)
     else for (const expression of expressionsOf(parsed.template)) this.#expression(expression, path, reader)
   }
 
@@ -89,7 +94,7 @@ export class ReferenceCheck {
     if (index === undefined) {
       if (this.#work.document.lost.has('tasks')) return
       const close = nearest(id, [...indexOf.keys()])
-      const help = close === null ? '' : `did you mean \`${close}\`?`
+      const help = close === null ? 'name a task of this graph' : `did you mean \`${close}\`?`
       this.#fail(path, `\`${text}\`: there is no task \`${id}\``, help, reader)
     } else if (reader.task !== null && !closure.holds(reader.task.index, index)) {
       const own = reader.task.index === index

@@ -28,7 +28,11 @@ export function readVarsFiles(
   const mentions = namedFiles(document)
   const [, ...rest] = mentions.slice(fileMentions - 1)
   if (rest[0] !== undefined) {
-    reporter.report(rest[0].at, { code: 'schema_violation', message: `a document names at most ${fileMentions} files` })
+    reporter.report(rest[0].at, {
+      code: 'schema_violation',
+      message: `a document names at most ${fileMentions} files`,
+      help: 'put what they hold into fewer files',
+    })
     return { contents, diagnostics }
   }
   let room = fileCharacters
@@ -53,6 +57,7 @@ export function readVarsFiles(
         reporter.report(at, {
           code: 'schema_violation',
           message: `the named files hold more than ${fileCharacters} characters`,
+          help: 'leave out what no task reads',
         })
         break
       }
@@ -76,7 +81,11 @@ export function readVars(text: string, file: string): { vars: JsonObject; diagno
   const reporter = createReporter(tree, file)
   const vars = isObject(value) ? value : {}
   if (faults.length === 0 && !isObject(value)) {
-    reporter.report([], { code: 'schema_violation', message: 'a vars file is a map of names to values' })
+    reporter.report([], {
+      code: 'schema_violation',
+      message: 'a vars file is a map of names to values',
+      help: 'write `name: value` lines',
+    })
   }
   reportTemplates(reporter, [], vars)
   const syntax = faults.map(

@@ -94,7 +94,12 @@ class Loading implements Packs {
         const before = this.#known.get(one.name)
         if (before !== undefined) this.#again(one, before.wanted)
         else if (this.#known.size >= packLimit) {
-          refuse(one, [], `a document has at most ${packLimit} packs, those that they depend on included`, '')
+          refuse(
+            one,
+            [],
+            `a document has at most ${packLimit} packs, those that they depend on included`,
+            'leave some out',
+          )
           this.unusable.add(one.name)
         } else next.push(...this.#first(one))
       }
@@ -165,7 +170,7 @@ class Loading implements Packs {
     }
     this.#room -= text.length
     if (this.#room < 0) {
-      refuse(wanted, [], `the packs of a document hold more than ${packCharacters} characters`, '')
+      refuse(wanted, [], `the packs of a document hold more than ${packCharacters} characters`, 'leave some packs out')
       return null
     }
     if (text.length <= documentLimits.bytes && !checkIntegrity(wanted, path, text)) return null

@@ -39,7 +39,8 @@ export function parsePack(text: string, file: string, versions: Versions | null)
   if (value === undefined || syntax.length > 0) return found
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
     const message = 'a pack is a map with apiVersion, name, version and agentctl'
-    reporter.report([], { code: 'schema_violation', message })
+    const help = `begin with apiVersion: ${packApiVersion}, then name, version and agentctl`
+    reporter.report([], { code: 'schema_violation', message, help })
     return found
   }
   if (typeof value['apiVersion'] === 'string' && value['apiVersion'] !== packApiVersion) {

@@ -69,9 +69,11 @@ function reportUnion(
     reporter.report(path, {
       code: 'schema_violation',
       message: `${showPath(path)} must be a JSON Schema: an object, true or false`,
+      help: 'write `true` where anything is right, or a schema like `{type: object}`',
     })
     return
   }
+  const secretHelp = 'write {env: NAME} for a variable of the runner, and name it in policy.environmentAllowlist'
   const forms = ['env', 'file', 'process']
   const written = typeof value === 'object' && value !== null && !Array.isArray(value) ? Object.keys(value) : []
   const form = written.length === 1 ? forms.indexOf(written[0] ?? '') : -1
@@ -81,7 +83,8 @@ function reportUnion(
     const { message, help } = describe(tree, valueAt(root, at), at, fault)
     reporter.report(at, { code: 'invalid_secret_reference', message, help })
   }
-  if (inner.length === 0) reporter.report(path, { code: 'invalid_secret_reference', message: secretReferenceRule })
+  if (inner.length === 0)
+    reporter.report(path, { code: 'invalid_secret_reference', message: secretReferenceRule, help: secretHelp })
 }
 
 /** Whether a path leads into the helper process of a secret reference: `{process: ...}` stands in nothing else. */
@@ -100,26 +103,42 @@ function describe(tree: YamlTree, value: Json | undefined, path: Path, issue: Is
     case 'invalid_value': {
       const allowed = issue.values.map(String)
       const close = typeof value === 'string' ? nearest(value, allowed) : null
-      const help = close === null ? '' : `did you mean \`${close}\`?`
+      const help = close === null ? `write ${oneOf(allowed)}` : `did you mean \`${close}\`?`
       return { message: `${subject} is \`${show(value)}\`; it must be ${oneOf(allowed)}`, help }
     }
     case 'too_small':
-      if (isRange(issue)) return { message: `${subject} ${issue.message}, not ${show(value)}`, help: '' }
-      return { message: `${subject} ${bound(issue.origin, 'at least', issue.minimum, value)}`, help: '' }
+      if (isRange(issue)) return { message: `${subject} ${issue.message}, not ${show(value)}`, help: inRange }
+      return {
+        message: `${subject} ${bound(issue.origin, 'at least', issue.minimum, value)}`,
+        help: fitting(issue.origin, 'more', issue.minimum),
+      }
     case 'too_big':
-      if (isRange(issue)) return { message: `${subject} ${issue.message}, not ${show(value)}`, help: '' }
-      return { message: `${subject} ${bound(issue.origin, 'at most', issue.maximum, value)}`, help: '' }
+      if (isRange(issue)) return { message: `${subject} ${issue.message}, not ${show(value)}`, help: inRange }
+      return {
+        message: `${subject} ${bound(issue.origin, 'at most', issue.maximum, value)}`,
+        help: fitting(issue.origin, 'less', issue.maximum),
+      }
     case 'custom':
       if (issue.message === notAnObject) return describeType(tree, value, path, 'record')
-      return { message: `${subject} is \`${show(value)}\`: ${issue.message}`, help: '' }
+      return { message: `${subject} is \`${show(value)}\`: ${issue.message}`, help: asSaid }
     case 'invalid_key':
       return {
         message: `the name \`${path.at(-1) ?? ''}\` is not accepted: ${issue.issues[0]?.message ?? ''}`,
-        help: '',
+        help: 'give it another name',
       }
     default:
-      return { message: `${subject} is \`${show(value)}\`: ${issue.message}`, help: '' }
+      return { message: `${subject} is \`${show(value)}\`: ${issue.message}`, help: asSaid }
   }
+}
+
+const inRange = 'write a number within these bounds'
+const asSaid = 'change it to what the message asks for, or leave it out'
+
+/** What to write where there is too little or too much. */
+function fitting(origin: string, way: 'more' | 'less', limit: number | bigint): string {
+  if (origin === 'array') return way === 'more' ? `write ${limit === 1 ? 'one' : `${limit}`} or more` : 'leave some out'
+  if (origin === 'string') return way === 'more' ? 'write a text' : 'shorten it'
+  return way === 'more' ? `write ${limit} or more` : `write ${limit} or less`
 }
 
 /** Whether the schema tells both ends in words of its own. */
@@ -142,7 +161,8 @@ function describeType(tree: YamlTree, value: Json, path: Path, expected: string)
   const message = `${subject} must be ${wanted}, not ${kindOf(value)}`
   const { source } = locate(tree, path)
   const quotable = expected === 'string' && source !== null && source !== ''
-  return { message, help: quotable ? `write "${source}"` : '' }
+  if (quotable) return { message, help: `write "${source}"` }
+  return { message, help: value === null ? `write ${wanted}, or leave it out` : `write ${wanted}` }
 }
 
 function bound(origin: string, side: string, limit: number | bigint, value: Json): string {

@@ -85,7 +85,7 @@ function tokenize(text: string, faults: YamlFault[]): CST.Token[] {
   const guard = lexemeGuard(parser, faults)
   const tokens: CST.Token[] = []
   const take = (token: CST.Token): void => {
-    if (token.type === 'error') report(faults, fault(token.offset, token.message, ''))
+    if (token.type === 'error') report(faults, fault(token.offset, token.message, syntaxHelp))
     else tokens.push(token)
   }
   for (const lexeme of new Lexer().lex(text)) {
@@ -147,10 +147,14 @@ function collectFaults(composer: ComposerType, faults: YamlFault[]): void {
       report(faults, fault(offsetOf(source), tooDeep, 'move data into files'))
       return
     }
-    const help = code === 'TAB_AS_INDENT' ? 'indent with spaces' : ''
+    const help = code === 'TAB_AS_INDENT' ? 'indent with spaces' : syntaxHelp
     report(faults, fault(offsetOf(source), message, help))
   }
 }
+
+/** The message is the YAML library's own, and names what it met there. */
+const syntaxHelp =
+  'see that indentation, quotes and brackets here are whole; quote a text that holds `: ` or begins with a sign'
 
 type ErrorSource = number | readonly number[] | { offset: number }
 
