@@ -1,3 +1,4 @@
+import { jsonLevels, placeBefore, placeBehind, readEscaped, unitOf } from './json-escapes.ts'
 import type { Patterns } from './patterns.ts'
 import { wrappedMatcher } from './wrapped.ts'
 
@@ -5,8 +6,8 @@ import { wrappedMatcher } from './wrapped.ts'
 export type Range = [start: number, end: number]
 
 export interface TextMatcher {
-  /** Length of the longest stretch that one match covers, in UTF-16 code units; 0 without patterns. */
-  longest: number
+  /** Up to which place of a text that goes on the matches that begin are known already; none begins later than there. */
+  settled(text: string): number
   /** Every stretch of the text that patterns cover. */
   ranges(text: string): Range[]
   replace(text: string, mask: string): string
@@ -17,8 +18,10 @@ const tableBits = 15
 const beginning = 12
 
 /**
- * Finds many patterns in one pass: a table over the first four code units of each pattern tells for nearly every position
- * at once that nothing begins there. All patterns have four code units or more.
+ * Finds many patterns in one pass, as they are and as JSON of any encoder has them: a table over the first four code units
+ * of each pattern tells for nearly every position at once that nothing begins there. All patterns have four code units or
+ * more. Whether one stands at a place depends only on the stretch that it covers, so that a stream finds what the whole
+ * text does, and a mask makes no new match.
  */
 export function textMatcher({ texts, base64 }: Patterns): TextMatcher {
   const patterns = [...texts, ...base64]
@@ -30,20 +33,59 @@ export function textMatcher({ texts, base64 }: Patterns): TextMatcher {
   )
   const short = byHeads(patterns.filter(pattern => pattern.length < beginning))
   const wrapped = wrappedMatcher(base64)
-  const longest = patterns.reduce((length, pattern) => Math.max(length, pattern.length), wrapped.longest)
+  const longest = patterns.reduce((length, pattern) => Math.max(length, pattern.length), 0)
 
   function ranges(text: string): Range[] {
     const found: Range[] = []
     if (longest === 0) return found
+    let mark = text.indexOf('\\')
     for (let at = 0; at + 4 <= text.length; at++) {
-      if (heads[headAt(text, at)] === 0) continue
-      const fits = (one: string) => text.startsWith(one, at)
-      const pattern =
-        long.get(text.slice(at, at + beginning))?.find(fits) ?? short.get(text.slice(at, at + 4))?.find(fits)
-      if (pattern !== undefined) add(found, at, at + pattern.length)
+      if (mark >= 0 && mark < at) mark = text.indexOf('\\', at)
+      const isEscaped = mark >= 0 && mark < at + 4
+      const begins = heads[headAt(text, at)] === 1
+      if (!begins && !(isEscaped && beginsEscaped(text, at))) continue
+      let end = begins ? endPlain(text, at) : -1
+      if (mark >= 0 && mark < at + longest) {
+        for (let level = 1; level <= jsonLevels; level++) end = Math.max(end, endEscaped(text, at, level))
+      }
+      if (end > at) add(found, at, end)
     }
     const across = wrapped.ranges(text)
     return across.length === 0 ? found : merged([...found, ...across])
+  }
+
+  function endPlain(text: string, at: number): number {
+    const fits = (one: string) => text.startsWith(one, at)
+    const pattern =
+      long.get(text.slice(at, at + beginning))?.find(fits) ?? short.get(text.slice(at, at + 4))?.find(fits)
+    return pattern === undefined ? -1 : at + pattern.length
+  }
+
+  /** Whether a pattern may begin here at some level. A level that shows no backslash reads as all further ones do. */
+  function beginsEscaped(text: string, at: number): boolean {
+    for (let level = 1; level <= jsonLevels; level++) {
+      const head = readHead(text, at, level, 4)
+      if (head.length === 4 && heads[headAt(head, 0)] === 1) return true
+      if (head.length === 4 && !head.includes('\\')) return false
+    }
+    return false
+  }
+
+  function endEscaped(text: string, at: number, level: number): number {
+    const head = readHead(text, at, level, beginning)
+    const candidates = [long.get(head), short.get(head.slice(0, 4))]
+    for (const list of candidates) {
+      for (const pattern of list ?? []) {
+        const end = endOfEscaped(text, at, level, pattern)
+        if (end > at) return end
+      }
+    }
+    return -1
+  }
+
+  function settled(text: string): number {
+    if (longest === 0) return text.length
+    return Math.max(0, Math.min(placeBefore(text, longest), text.length - wrapped.longest) + 1)
   }
 
   function replace(text: string, mask: string): string {
@@ -58,7 +100,30 @@ export function textMatcher({ texts, base64 }: Patterns): TextMatcher {
     return shown + text.slice(from)
   }
 
-  return { longest, ranges, replace }
+  return { settled, ranges, replace }
+}
+
+/** The first code units of what stands here at that level of JSON, fewer where it cannot be read further. */
+function readHead(text: string, at: number, level: number, units: number): string {
+  let head = ''
+  for (let place = at; head.length < units; ) {
+    const read = readEscaped(text, place, level)
+    if (read < 0) break
+    head += String.fromCharCode(unitOf(read))
+    place = placeBehind(read)
+  }
+  return head
+}
+
+/** End of the pattern that stands here at that level of JSON; -1 where it does not. */
+function endOfEscaped(text: string, at: number, level: number, pattern: string): number {
+  let place = at
+  for (let index = 0; index < pattern.length; index++) {
+    const read = readEscaped(text, place, level)
+    if (read < 0 || unitOf(read) !== pattern.charCodeAt(index)) return -1
+    place = placeBehind(read)
+  }
+  return place
 }
 
 /** Patterns by their first four code units, the longest first. */

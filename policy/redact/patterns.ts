@@ -3,28 +3,27 @@ import { base64, base64Forms, base64Url } from './base64.ts'
 /** Fewer characters than this are no pattern: they would match by chance. */
 const patternLengthMin = 4
 
-/** Every text that gives secrets away. */
+/** Every text that gives secrets away; each of them may stand escaped as JSON too, which the matcher reads. */
 export interface Patterns {
-  /** The secrets themselves, and as URLs and JSON carry them. */
+  /** The secrets themselves, and as URLs carry them. */
   texts: string[]
   /** In base64, which encoders break into lines. */
   base64: string[]
 }
 
-/** Every text that gives a secret away: itself, its lines, and each of them in the encodings that logs carry. */
+/** Every text that gives a secret away: itself, its lines, and each of them in base64 and percent-encoded. */
 export function patternsOf(secrets: readonly string[]): Patterns {
   const texts = new Set<string>()
   const base64Texts = new Set<string>()
   for (const secret of secrets) {
     for (const part of partsOf(secret)) {
       const bytes = new TextEncoder().encode(part)
-      for (const form of [part, ...percentForms(bytes), ...jsonForms(part)]) texts.add(form)
+      for (const form of [part, ...percentForms(bytes)]) texts.add(form)
       for (const form of [...base64Forms(bytes, base64), ...base64Forms(bytes, base64Url)]) {
         base64Texts.add(form)
-        // As a URL and as JSON of some encoders carry it.
+        // As a URL carries it.
         texts.add(encodeURIComponent(form))
         texts.add(lowerEscapes(encodeURIComponent(form)))
-        for (const json of base64JsonForms(form)) texts.add(json)
       }
     }
   }
@@ -85,59 +84,4 @@ function percentEncode(bytes: Uint8Array, literals: string): string {
 
 function lowerEscapes(encoded: string): string {
   return encoded.replaceAll(/%[0-9A-F]{2}/g, escaped => escaped.toLowerCase())
-}
-
-/** JSON within JSON within JSON: a log line that carries an event that carries a payload. */
-const jsonLevels = 3
-
-/** As JSON carries it to this many levels, each written by any of the encoders. */
-function jsonForms(text: string): Set<string> {
-  const forms = new Set<string>()
-  let level = new Set([text])
-  for (let depth = 0; depth < jsonLevels; depth++) {
-    level = new Set([...level].flatMap(jsonOnce))
-    for (const form of level) forms.add(form)
-  }
-  return forms
-}
-
-/** As JSON.stringify writes it, and as encoders do that escape more, each with `/` escaped too. */
-function jsonOnce(text: string): string[] {
-  if (!/[\0-\x1f"&'+/<>\\`\u007f-\uffff]/.test(text)) return [text]
-  const plain = JSON.stringify(text).slice(1, -1)
-  const html = plain.replaceAll(/[<>&\u2028\u2029]/g, unicodeEscape)
-  const ascii = plain.replaceAll(/[\u007f-\uffff]/g, unicodeEscape)
-  const both = html.replaceAll(/[\u007f-\uffff]/g, unicodeEscape)
-  const careful = text.replaceAll(/[\0-\x1f"&'+<>`\\\u007f-\uffff]/g, character => escapeCarefully(character))
-  const forms = [...new Set([plain, html, ascii, both, careful])].flatMap(form => [form, upperEscapes(form)])
-  return [...new Set(forms.flatMap(form => [form, form.replaceAll('/', '\\/')]))]
-}
-
-/**
- * As JSON carries base64, of which only `/` and `+` are ever escaped: a backslash before `/` becomes two, or three where
- * the next level escapes `/` as well, so that at most seven stand there; the one of `\u002b` is only doubled.
- */
-function base64JsonForms(form: string): string[] {
-  const slashes = Array.from({ length: 2 ** jsonLevels - 1 }, (_, more) =>
-    form.replaceAll('/', `${'\\'.repeat(more + 1)}/`),
-  )
-  const pluses = Array.from({ length: jsonLevels }, (_, level) => '\\'.repeat(2 ** level)).flatMap(backslashes => [
-    form.replaceAll('+', `${backslashes}u002b`),
-    form.replaceAll('+', `${backslashes}u002B`),
-  ])
-  return [...slashes, ...pluses]
-}
-
-/** What .NET's encoder leaves short, and `\uXXXX` for everything that HTML could take for syntax. */
-function escapeCarefully(character: string): string {
-  const short = /[\b\t\n\f\r\\]/.test(character) ? JSON.stringify(character).slice(1, -1) : null
-  return short ?? unicodeEscape(character)
-}
-
-function upperEscapes(escaped: string): string {
-  return escaped.replaceAll(/\\u[0-9a-f]{4}/g, code => `\\u${code.slice(2).toUpperCase()}`)
-}
-
-function unicodeEscape(character: string): string {
-  return `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`
 }

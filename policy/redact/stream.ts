@@ -15,7 +15,7 @@ export interface Hiding {
 
 /**
  * Redacts a stream: what could still be the beginning of a secret is kept back, about as many characters as the longest
- * pattern has. The concatenated output is what `replace` gives for the whole text. What `current` learns meanwhile is
+ * pattern has, and more where the text is dense with escapes. The concatenated output is what `replace` gives for the whole text. What `current` learns meanwhile is
  * hidden from then on, in what is kept back too.
  */
 export function redactStream(current: () => Hiding): StreamRedactor {
@@ -23,6 +23,8 @@ export function redactStream(current: () => Hiding): StreamRedactor {
   let kept = ''
   /** How far into `kept` the mask given out last reaches; -1 where the text given out last was plain. */
   let covered = -1
+  /** No release is worth its work before so much is kept. */
+  let due = 0
 
   function release(safe: number): string {
     const { matcher, mask } = current()
@@ -52,10 +54,13 @@ export function redactStream(current: () => Hiding): StreamRedactor {
   return {
     push(chunk) {
       kept += decoder.decode(chunk, { stream: true })
-      const held = Math.max(0, current().matcher.longest - 1)
-      const safe = kept.length - held
+      if (kept.length < due) return ''
+      const safe = current().matcher.settled(kept)
+      const held = kept.length - safe
       // Each release scans all of `kept`: a few characters at a time would make tiny chunks quadratic.
-      return safe > held / 4 ? release(safe) : ''
+      const shown = safe > held / 4 ? release(safe) : ''
+      due = Math.max(kept.length + 1, Math.floor(held * 1.25))
+      return shown
     },
     end() {
       kept += decoder.decode()
