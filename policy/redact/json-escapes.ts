@@ -2,7 +2,7 @@
 export const jsonLevels = 3
 
 /** Code units that one code unit takes at most, where every level writes each as `\uXXXX`. */
-const unitsMax = 6 ** jsonLevels
+export const unitsMax = 6 ** jsonLevels
 /**
  * How far behind the last `\u` a code unit can still be part of an escape: each level writes the backslash of the next as
  * five code units behind that `\u` at most, and the last one has `uXXXX` there.
@@ -10,45 +10,36 @@ const unitsMax = 6 ** jsonLevels
 const reach = 5 * jsonLevels
 
 const backslash = 0x5c
-const shift = 0x10000
 
 /**
  * The code unit that stands at a place of JSON text, whoever has written it: as itself, as a short escape or as `\uXXXX`,
- * and so on through that many levels. Answers it together with the place behind it, for `unitOf` and `placeBehind`; -1
- * where the text ends or no encoder writes what stands there. Reads nothing behind the code unit, so that what it
+ * and so on through that many levels. Answers -1 where the text ends or no encoder writes what stands there, else leaves
+ * the place behind it in `cursor.at`. Reads nothing behind the code unit, so that what it
  * answers depends on that stretch alone. `\'` of JavaScript's and Python's strings counts too.
  */
-export function readEscaped(text: string, at: number, level: number): number {
-  if (at >= text.length) return -1
-  const raw = text.charCodeAt(at)
-  if (raw !== backslash || level === 0) return (at + 1) * shift + raw
-  const first = readEscaped(text, at, level - 1)
-  if (first < 0 || unitOf(first) !== backslash) return first
-  const second = readEscaped(text, placeBehind(first), level - 1)
-  if (second < 0) return -1
-  const kind = unitOf(second)
-  if (kind !== 0x75) {
-    const unit = shortEscape(kind)
-    return unit < 0 ? -1 : placeBehind(second) * shift + unit
+export function readEscaped(text: string, cursor: Cursor, level: number): number {
+  if (cursor.at >= text.length) return -1
+  const raw = text.charCodeAt(cursor.at)
+  if (raw !== backslash || level === 0) {
+    cursor.at++
+    return raw
   }
+  const first = readEscaped(text, cursor, level - 1)
+  if (first !== backslash) return first
+  const kind = readEscaped(text, cursor, level - 1)
+  if (kind !== 0x75) return shortEscape(kind)
   let unit = 0
-  let end = placeBehind(second)
   for (let digits = 0; digits < 4; digits++) {
-    const read = readEscaped(text, end, level - 1)
-    const digit = read < 0 ? -1 : hexDigit(unitOf(read))
+    const digit = hexDigit(readEscaped(text, cursor, level - 1))
     if (digit < 0) return -1
     unit = unit * 16 + digit
-    end = placeBehind(read)
   }
-  return end * shift + unit
+  return unit
 }
 
-export function unitOf(read: number): number {
-  return read % shift
-}
-
-export function placeBehind(read: number): number {
-  return Math.floor(read / shift)
+/** A place in a text. */
+export interface Cursor {
+  at: number
 }
 
 /**
@@ -69,7 +60,8 @@ export function placeBefore(text: string, units: number): number {
   return earliest
 }
 
-function shortEscape(kind: number): number {
+/** What the letter behind a backslash stands for; -1 for none. */
+export function shortEscape(kind: number): number {
   switch (kind) {
     case 0x22:
     case 0x27:
@@ -91,7 +83,8 @@ function shortEscape(kind: number): number {
   }
 }
 
-function hexDigit(code: number): number {
+/** -1 for no digit. */
+export function hexDigit(code: number): number {
   if (code >= 0x30 && code <= 0x39) return code - 0x30
   const lower = code | 0x20
   return lower >= 0x61 && lower <= 0x66 ? lower - 0x57 : -1

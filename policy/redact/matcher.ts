@@ -1,4 +1,5 @@
-import { jsonLevels, placeBefore, placeBehind, readEscaped, unitOf } from './json-escapes.ts'
+import { escapedHeads } from './escaped-heads.ts'
+import { jsonLevels, placeBefore, readEscaped } from './json-escapes.ts'
 import type { Patterns } from './patterns.ts'
 import { wrappedMatcher } from './wrapped.ts'
 
@@ -13,7 +14,7 @@ export interface TextMatcher {
   replace(text: string, mask: string): string
 }
 
-const tableBits = 15
+const tableBits = 17
 /** Code units by which longer patterns are told apart: a secret has hundreds of forms, which begin alike. */
 const beginning = 12
 
@@ -39,15 +40,14 @@ export function textMatcher({ texts, base64 }: Patterns): TextMatcher {
     const found: Range[] = []
     if (longest === 0) return found
     let mark = text.indexOf('\\')
+    const beginsEscaped = mark < 0 ? null : escapedHeads(text, isHead)
     for (let at = 0; at + 4 <= text.length; at++) {
       if (mark >= 0 && mark < at) mark = text.indexOf('\\', at)
       const isEscaped = mark >= 0 && mark < at + 4
       const begins = heads[headAt(text, at)] === 1
-      if (!begins && !(isEscaped && beginsEscaped(text, at))) continue
+      if (!begins && !(isEscaped && beginsEscaped?.(at) === true)) continue
       let end = begins ? endPlain(text, at) : -1
-      if (mark >= 0 && mark < at + longest) {
-        for (let level = 1; level <= jsonLevels; level++) end = Math.max(end, endEscaped(text, at, level))
-      }
+      if (mark >= 0 && mark < at + longest) end = Math.max(end, endEscaped(text, at))
       if (end > at) add(found, at, end)
     }
     const across = wrapped.ranges(text)
@@ -61,26 +61,24 @@ export function textMatcher({ texts, base64 }: Patterns): TextMatcher {
     return pattern === undefined ? -1 : at + pattern.length
   }
 
-  /** Whether a pattern may begin here at some level. A level that shows no backslash reads as all further ones do. */
-  function beginsEscaped(text: string, at: number): boolean {
-    for (let level = 1; level <= jsonLevels; level++) {
-      const head = readHead(text, at, level, 4)
-      if (head.length === 4 && heads[headAt(head, 0)] === 1) return true
-      if (head.length === 4 && !head.includes('\\')) return false
-    }
-    return false
+  function isHead(first: number, second: number, third: number, fourth: number): boolean {
+    return heads[hashOf(first, second, third, fourth)] === 1
   }
 
-  function endEscaped(text: string, at: number, level: number): number {
-    const head = readHead(text, at, level, beginning)
-    const candidates = [long.get(head), short.get(head.slice(0, 4))]
-    for (const list of candidates) {
-      for (const pattern of list ?? []) {
-        const end = endOfEscaped(text, at, level, pattern)
-        if (end > at) return end
+  /** End of the match that reaches furthest, of all levels. */
+  function endEscaped(text: string, at: number): number {
+    let furthest = -1
+    for (let level = 1; level <= jsonLevels; level++) {
+      const head = readHead(text, at, level)
+      const candidates = [long.get(head), short.get(head.slice(0, 4))]
+      for (const list of candidates) {
+        for (const pattern of list ?? []) furthest = Math.max(furthest, endOfEscaped(text, at, level, pattern))
       }
+      // What shows no backslash is read alike at all further levels.
+      const isLast = head.length === beginning && !head.includes('\\') && candidates.every(list => list === undefined)
+      if (isLast) break
     }
-    return -1
+    return furthest
   }
 
   function settled(text: string): number {
@@ -104,26 +102,24 @@ export function textMatcher({ texts, base64 }: Patterns): TextMatcher {
 }
 
 /** The first code units of what stands here at that level of JSON, fewer where it cannot be read further. */
-function readHead(text: string, at: number, level: number, units: number): string {
+function readHead(text: string, at: number, level: number): string {
+  const cursor = { at }
   let head = ''
-  for (let place = at; head.length < units; ) {
-    const read = readEscaped(text, place, level)
-    if (read < 0) break
-    head += String.fromCharCode(unitOf(read))
-    place = placeBehind(read)
+  while (head.length < beginning) {
+    const unit = readEscaped(text, cursor, level)
+    if (unit < 0) break
+    head += String.fromCharCode(unit)
   }
   return head
 }
 
 /** End of the pattern that stands here at that level of JSON; -1 where it does not. */
 function endOfEscaped(text: string, at: number, level: number, pattern: string): number {
-  let place = at
+  const cursor = { at }
   for (let index = 0; index < pattern.length; index++) {
-    const read = readEscaped(text, place, level)
-    if (read < 0 || unitOf(read) !== pattern.charCodeAt(index)) return -1
-    place = placeBehind(read)
+    if (readEscaped(text, cursor, level) !== pattern.charCodeAt(index)) return -1
   }
-  return place
+  return cursor.at
 }
 
 /** Patterns by their first four code units, the longest first. */
@@ -157,7 +153,10 @@ function add(ranges: Range[], start: number, end: number): void {
 }
 
 function headAt(text: string, at: number): number {
-  const first = text.charCodeAt(at) | (text.charCodeAt(at + 1) << 16)
-  const second = text.charCodeAt(at + 2) | (text.charCodeAt(at + 3) << 16)
-  return (Math.imul(first, 0x9e3779b1) ^ Math.imul(second, 0x85ebca6b)) >>> (32 - tableBits)
+  return hashOf(text.charCodeAt(at), text.charCodeAt(at + 1), text.charCodeAt(at + 2), text.charCodeAt(at + 3))
+}
+
+function hashOf(first: number, second: number, third: number, fourth: number): number {
+  const mixed = Math.imul(first | (second << 16), 0x9e3779b1) ^ Math.imul(third | (fourth << 16), 0x85ebca6b)
+  return mixed >>> (32 - tableBits)
 }

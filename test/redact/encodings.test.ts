@@ -16,6 +16,31 @@ const net = (text: string) =>
     ),
   )
 
+/** One code unit; half of a pair as it is, which `JSON.stringify` would escape. */
+const own = (unit: string) => (/[\ud800-\udfff]/.test(unit) ? unit : json(unit))
+const escaping = (characters: RegExp) => (text: string) => json(text).replaceAll(characters, unicode)
+const gson = escaping(/[<>&='\u2028\u2029]/g)
+const flask = escaping(/[<>&']/g)
+const flaskAscii = escaping(/[<>&'\u007f-\uffff]/g)
+/** JSON_HEX_TAG, _APOS, _AMP and _QUOT: these in upper case, the others in lower. */
+const phpHexUnescaped = (text: string) =>
+  text.replaceAll(/[\s\S]/g, unit => (/[<>&'"]/.test(unit) ? upper(unicode(unit)) : own(unit).replaceAll('/', '\\/')))
+const phpHex = (text: string) => phpHexUnescaped(text).replaceAll(/[\u007f-\uffff]/g, unicode)
+const newtonsoft = (text: string) =>
+  text.replaceAll(/[\s\S]/g, unit => (/[<>&'"\u0085\u2028\u2029]/.test(unit) ? unicode(unit) : own(unit)))
+const everything = (text: string) => text.replaceAll(/[\s\S]/g, unicode)
+
+/** One level of JSON, of which each choice decides how one code unit stands: as it may, short, or as `\uXXXX`. */
+function chosen(text: string, choices: readonly number[]): string {
+  const short: { [unit: string]: string } = { '/': '\\/', "'": "\\'" }
+  return text.replaceAll(/[\s\S]/g, (unit: string, at: number) => {
+    const choice = choices[at % choices.length] ?? 0
+    if (choice === 2) return unicode(unit)
+    if (choice === 3) return upper(unicode(unit))
+    return choice === 1 ? (short[unit] ?? own(unit)) : own(unit)
+  })
+}
+
 const percent = (text: string, literal: RegExp) =>
   Array.from(Buffer.from(text), byte =>
     byte < 128 && literal.test(String.fromCharCode(byte))
@@ -44,6 +69,21 @@ const encodings: { [name: string]: (secret: string) => string } = {
   'JSON of Java': text => upper(ascii(text)),
   'JSON of Go': text => go(text),
   'JSON of .NET': text => net(text),
+  'JSON of Gson': text => gson(text),
+  "JSON of Flask's tojson": text => flask(text),
+  "JSON of Flask's tojson, in ASCII": text => flaskAscii(text),
+  'JSON of PHP with JSON_HEX_*': text => phpHex(text),
+  'JSON of PHP with JSON_HEX_* and Unicode': text => phpHexUnescaped(text),
+  'JSON of Newtonsoft with EscapeHtml': text => newtonsoft(text),
+  'JSON that escapes every character': text => everything(text),
+  'JSON in JSON in JSON of Gson': text => gson(gson(gson(text))),
+  'JSON in JSON of PHP with JSON_HEX_*': text => phpHex(phpHex(text)),
+  'JSON of Gson in JSON that escapes every character, twice': text => everything(everything(gson(text))),
+  'base64 in JSON in JSON of Gson': text => gson(gson(Buffer.from(text).toString('base64'))),
+  'base64 in JSON that escapes every character': text => everything(Buffer.from(text).toString('base64')),
+  'base64 in a URL in JSON that escapes every character': text =>
+    everything(encodeURIComponent(Buffer.from(text).toString('base64'))),
+  'a query in JSON of Gson': text => gson(percent(text, /[!$&'()*+,;=:@/?\w.~-]/)),
   'JSON in JSON': text => json(json(text)),
   'JSON in JSON of Python': text => ascii(ascii(text)),
   'JSON in JSON in JSON of Python': text => ascii(ascii(ascii(text))),
@@ -80,6 +120,56 @@ describe('case 33: no secret of four characters or more survives', () => {
       ),
       { numRuns: 150 },
     )
+  })
+
+  test.each(Object.keys(encodings))('%s: what was reported to show', name => {
+    const encode = encodings[name] ?? String
+    for (const value of ['c3VwZXItc2VjcmV0LWtleS0xMjM0NQ==', `'<&"=é`, `/'<&"=é\\\u2028💥`, '====', `"'"'`]) {
+      const redactor = createRedactor([value])
+      expect(redactor.text(`"v":"${encode(value)}"`), value).toBe('"v":"***"')
+    }
+  })
+
+  it('JSON of any encoder: each character as it chooses, at each of three levels, in what else encodes it', () => {
+    const choices = fc.array(fc.nat(3), { minLength: 1, maxLength: 40 })
+    const inner = [
+      (text: string) => text,
+      (text: string) => Buffer.from(text).toString('base64'),
+      (text: string) => Buffer.from(text).toString('base64url'),
+      (text: string) => encodeURIComponent(text.toWellFormed()),
+    ]
+    fc.assert(
+      fc.property(
+        secret,
+        fc.constantFrom(...inner),
+        fc.array(choices, { minLength: 1, maxLength: 3 }),
+        fc.string({ unit: fc.constantFrom('\\', '\\\\', '"', 'u', '0', '005c', 'a', '\n') }),
+        fc.array(fc.nat(), { maxLength: 12 }),
+        (value, encode, levels, around, cuts) => {
+          const encoded = levels.reduce(chosen, encode(value))
+          const redactor = createRedactor([value])
+          const text = (around + encoded).repeat(5) + around
+          const shown = redactor.text(text)
+          expect(shown).not.toContain(encoded)
+          expect(redactor.text(shown)).toBe(shown)
+          expect(streamed(redactor, text, cuts)).toBe(redactor.text(decoded(text)))
+        },
+      ),
+      { numRuns: 600 },
+    )
+  })
+
+  test('JSON of three levels that comes byte by byte, and in blocks of any place', () => {
+    const value = `c3VwZXI'<&"=é+/==`
+    const redactor = createRedactor([value])
+    const encoded = everything(everything(everything(value)))
+    for (const before of [0, 1, 4000, 4090, 4095, 4096, 4097]) {
+      const text = `${'-'.repeat(before)}${encoded}.`
+      const shown = `${'-'.repeat(before)}***.`
+      expect(redactor.text(text)).toBe(shown)
+      const cuts = Array.from({ length: text.length }, (_, index) => index)
+      expect(streamed(redactor, text, cuts)).toBe(shown)
+    }
   })
 
   /** The URL standard drops line ends and tabs, and reads `\\` and `.` of a path in its own way. */
