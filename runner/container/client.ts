@@ -110,6 +110,7 @@ export class EngineClient {
     return {
       running: State.Running,
       started,
+      startedAt: State.StartedAt,
       pid: State.Pid,
       over,
       exitCode: over && State.ExitCode >= 0 ? State.ExitCode : null,

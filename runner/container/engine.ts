@@ -41,6 +41,8 @@ export interface ContainerState {
   running: boolean
   /** Whether it was ever started. */
   started: boolean
+  /** When it was started the last time, as the engine writes it: tells one start from another. */
+  startedAt: string
   /** Of its first process on the engine's host; 0 while it does not run. */
   pid: number
   /** Whether it was started and runs no more. */

@@ -1,3 +1,4 @@
+import path from 'node:path'
 import type { CheckedImage, ContainerSpec } from './engine.ts'
 
 /** What no document can change (03, Container). */
@@ -28,7 +29,8 @@ export function unsetVariables(image: CheckedImage, environment: { readonly [nam
 /** Mount points that would be writable, by anyone or by root alone, unless something read-only covers them. */
 export function coveredPlaces({ volumes }: CheckedImage): string[] {
   const own = new Set([workspace, '/tmp'])
-  return [...new Set(['/dev/mqueue', ...volumes])].filter(place => !own.has(place))
+  const places = ['/dev/mqueue', ...volumes.map(place => path.posix.join('/', place).replace(/(?<=.)\/$/, ''))]
+  return [...new Set(places)].filter(place => !own.has(place))
 }
 
 /** CFS quota for a thousandth of a CPU each, in microseconds per period. */

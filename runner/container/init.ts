@@ -31,21 +31,27 @@ const namespaces = ['net', 'ipc', 'mnt', 'pid', 'cgroup', 'uts'] as const
 export async function readInit(pid: number, cwd: Directory): Promise<InitControls | { notReadable: string }> {
   if (pid === 0) return { notReadable: 'it had ended before it was looked at' }
   const deadline = performance.now() + settleMilliseconds
+  let last: InitControls | null = null
   for (;;) {
-    let seen: InitControls
     try {
-      if (readFileSync(`/proc/${pid}/comm`, 'utf8').startsWith('runc:') && performance.now() < deadline) {
+      if (isRuntime(pid) && performance.now() < deadline) {
         await sleep(2)
         continue
       }
-      seen = look(pid, cwd)
+      last = look(pid, cwd)
     } catch (error) {
-      return { notReadable: reasonOf(error) }
+      // What was seen of it stands, however soon it ended.
+      return last ?? { notReadable: reasonOf(error) }
     }
     // The filter comes last, and the name changes after it.
-    if (initFaults(seen).length === 0 || performance.now() >= deadline) return seen
+    if (initFaults(last).length === 0 || performance.now() >= deadline) return last
     await sleep(5)
   }
+}
+
+/** Whether it is still the runtime, which becomes the command once everything is in force. */
+function isRuntime(pid: number): boolean {
+  return /^(runc|crun)/.test(readFileSync(`/proc/${pid}/comm`, 'utf8'))
 }
 
 function look(pid: number, cwd: Directory): InitControls {

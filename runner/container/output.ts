@@ -43,7 +43,7 @@ export class ContainerOutput {
   }
 
   /** Reads the engine's stream; a stream that ends within a frame, or without its end, is lost. */
-  listen(stream: Duplex, over: AbortSignal): void {
+  listen(stream: Duplex): void {
     const frames = new Frames((name, bytes) => this.#take(name, bytes))
     let isClean = false
     const broken = (why: string) => this.#halt({ kind: 'lost', message: `the container's output was lost: ${why}` })
@@ -65,7 +65,6 @@ export class ContainerOutput {
       this.hasEnded = true
       this.#ended.resolve()
     })
-    over.addEventListener('abort', () => stream.destroy(), { once: true })
   }
 
   /** After the container's end: whether all of its output came. */

@@ -1,9 +1,8 @@
 import { describeError } from '../../policy/redact.ts'
-import { bootId, pidNamespace } from '../process/containment/proc.ts'
 import type { Environment } from './address.ts'
 import { type Engine, type EngineKind, engineKinds } from './engine.ts'
 import { connectEngine, engineKey } from './find-engine.ts'
-import { isOwnerDead, label, readOwner } from './labels.ts'
+import { label, readOwner } from './labels.ts'
 import { removeParentsOf } from './memory-evidence.ts'
 import { forgetNote, type Note } from './notes.ts'
 
@@ -22,7 +21,7 @@ export interface ReapedContainers {
 }
 
 /**
- * Asks each engine of this environment on which a dead agentctl made containers, and removes those whose owner is dead.
+ * Asks each engine of this environment on which a dead agentctl made containers, and removes those that it made.
  * Another live run's are never touched; a note of an engine that this environment does not name waits for one that does.
  * Never throws.
  */
@@ -33,7 +32,8 @@ export async function reapNoted(dead: readonly Note[], environment: Environment)
     const key = engineKey(kind, environment)
     if (key === null || !dead.some(({ engines }) => engines.includes(key))) continue
     try {
-      await reapOn(await connectEngine(kind, environment), result)
+      const owners = new Set(dead.filter(({ engines }) => engines.includes(key)).map(({ owner }) => owner))
+      await reapOn(await connectEngine(kind, environment), owners, result)
       if (!result.left.some(({ engine }) => engine === kind)) finished.add(key)
     } catch (error) {
       result.left.push({ engine: kind, id: '', reason: describeError(error) })
@@ -48,10 +48,10 @@ export async function reapNoted(dead: readonly Note[], environment: Environment)
   return result
 }
 
-async function reapOn(engine: Engine, result: ReapedContainers): Promise<void> {
-  const here = { boot: bootId(), pidNamespace: pidNamespace() }
+/** `owners` left a note: a label alone may be anybody's, also that of an image. */
+async function reapOn(engine: Engine, owners: ReadonlySet<string>, result: ReapedContainers): Promise<void> {
   for (const { id, labels } of await engine.list()) {
-    if (!isOwnerDead(labels[label.owner], here)) continue
+    if (!owners.has(labels[label.owner] ?? '')) continue
     try {
       await engine.kill(id)
       await engine.remove(id)

@@ -1,4 +1,5 @@
 import { statSync } from 'node:fs'
+import type { Duplex } from 'node:stream'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { describeError } from '../../policy/redact.ts'
 import type { ProcessEnd } from '../executor.ts'
@@ -59,6 +60,7 @@ class Life {
   #wasStarted = false
   #init: Seen | null = null
   #state: ContainerState | null = null
+  #startedAt: string | null = null
 
   constructor(request: ContainerProcess, signal: AbortSignal) {
     const { engine, image } = request
@@ -106,16 +108,13 @@ class Life {
 
   /** From nothing to its end; throws Stopped for every other end. */
   async #live(): Promise<ProcessEnd> {
-    const { engine, cwd, stdin, timeoutSeconds, beforeStart } = this.#request
+    const { cwd, stdin, timeoutSeconds, beforeStart } = this.#request
     refuseUnfit(this.#request)
     this.#refuseSwapped()
     const id = await this.#create()
-    const [stream] = await Promise.all([this.#before('attach', engine.attach(id, 'output')), this.#check(id)])
-    this.#output.listen(stream, this.#over.signal)
-    const input = stdin === null ? null : await this.#before('attach', engine.attach(id, 'stdin'))
-    // A command that does not read all of it, or is gone, ends as it ends: that is its result.
-    input?.on('error', () => {})
-    this.#over.signal.addEventListener('abort', () => input?.destroy(), { once: true })
+    const [stream] = await Promise.all([this.#attach(id, 'output'), this.#check(id)])
+    this.#output.listen(stream)
+    const input = stdin === null ? null : await this.#attach(id, 'stdin')
     await beforeStart?.(id)
     this.#refuseSwapped()
     const exited = this.#exited(id)
@@ -165,6 +164,19 @@ class Life {
       await within(lateCreateMilliseconds, creating)
       throw error
     }
+  }
+
+  /** A connection that ends with the container's life, whoever still waits for it: an engine keeps it open for ever. */
+  async #attach(id: string, what: 'output' | 'stdin'): Promise<Duplex> {
+    const attaching = this.#request.engine.attach(id, what).then(stream => {
+      // A command that does not read all of it, or is gone, ends as it ends: that is its result.
+      stream.on('error', () => {})
+      const { signal } = this.#over
+      if (signal.aborted) stream.destroy()
+      else signal.addEventListener('abort', () => stream.destroy(), { once: true })
+      return stream
+    })
+    return await this.#before('attach', attaching)
   }
 
   /** A step before the start: whatever fails in it, nothing of the command has run. */
@@ -250,8 +262,10 @@ class Life {
     try {
       const state = await this.#request.engine.inspect(id)
       if (state === null) this.#halt({ kind: 'lost', message: 'the container was removed by somebody else' })
+      else if (!this.#isSameStart(state))
+        this.#halt({ kind: 'lost', message: 'the container was started again by somebody else' })
       else if (state.over) this.#state = state
-      return state === null || state.over
+      return state === null || state.over || this.#isStopped
     } catch (error) {
       const isGone =
         error instanceof EngineFault && ['ECONNREFUSED', 'ENOENT', 'ECONNRESET', 'EPIPE'].includes(error.code)
@@ -260,13 +274,21 @@ class Life {
     }
   }
 
+  /** Whether the state is that of the start which was asked for here: another one has output and an end of its own. */
+  #isSameStart({ started, startedAt }: ContainerState): boolean {
+    if (!started) return true
+    this.#startedAt ??= startedAt
+    return this.#startedAt === startedAt
+  }
+
   async #lookAtInit(id: string, cwd: ContainerProcess['cwd']): Promise<void> {
     const { engine } = this.#request
+    const state = await engine.inspect(id).catch(() => null)
+    if (state !== null) this.#isSameStart(state)
     if (!engine.isLocal) {
       this.#controls.init = { notReadable: 'its processes are not those of this host' }
       return
     }
-    const state = await engine.inspect(id).catch(() => null)
     const pid = state?.pid ?? 0
     if (pid > 0) this.#init = seeProcess(pid)
     const init = await readInit(pid, cwd)

@@ -48,6 +48,18 @@ describeEngines('the directory that a container sees', one => {
     expect(end.kind).toBe('lost')
   })
 
+  it('is not forgotten to have been another one where the program ends by itself soon after', async () => {
+    const cwd = room.file('cwd')
+    mkdirSync(cwd)
+    const back = () => {
+      rmSync(cwd)
+      renameSync(`${cwd}-moved`, cwd)
+    }
+    const engine = await around(() => swap(cwd, 'a link to /etc'), back)
+    const { end } = await room.probe(['-c', 'sleep 0.4'], { cwd, engine, command: '/bin/sh' })
+    expect(end.kind).toBe('lost')
+  })
+
   it('shows nothing of what is mounted below it', async () => {
     const nested = room.file('nested')
     mkdirSync(nested)
