@@ -83,7 +83,7 @@ const encodings: { [name: string]: (secret: string) => string } = {
   'base64 in JSON that escapes every character': text => everything(Buffer.from(text).toString('base64')),
   'base64 in a URL in JSON that escapes every character': text =>
     everything(encodeURIComponent(Buffer.from(text).toString('base64'))),
-  'a query in JSON of Gson': text => gson(percent(text, /[!$&'()*+,;=:@/?\w.~-]/)),
+  'encodeURIComponent in JSON of Gson': text => gson(encodeURIComponent(text.toWellFormed())),
   'JSON in JSON': text => json(json(text)),
   'JSON in JSON of Python': text => ascii(ascii(text)),
   'JSON in JSON in JSON of Python': text => ascii(ascii(ascii(text))),
