@@ -10,9 +10,9 @@ import { defaultApprovalSettings } from '../policy/approval/record.ts'
 import { compile, type Plan, parseDocument } from '../policy/document/index.ts'
 import { findEngine } from '../runner/container/container.ts'
 import { specOf } from '../runner/container/container-spec.ts'
-import { dockerBody } from '../runner/container/docker.ts'
+import { dockerBody } from '../runner/container/docker-body.ts'
 import { removeParent } from '../runner/container/memory-evidence.ts'
-import { podmanSpec } from '../runner/container/podman.ts'
+import { podmanSpec } from '../runner/container/podman-spec.ts'
 import { podmanProfile } from '../runner/container/seccomp.ts'
 import { startRun } from '../runner/index.ts'
 import { type Engines, startEngines, type TestEngine } from '../test/engines/engines.ts'
@@ -22,7 +22,7 @@ import { type BenchRow, pairs } from './bench.ts'
 /** Pairs of each row. */
 const rounds = 20
 /** Containers in one turn: what a run costs by itself is shared among them. */
-const tasks = 4
+const tasks = 8
 
 interface Bench {
   directory: string
@@ -147,13 +147,14 @@ async function bareCalls(docker: Docker, { engine: { kind, env }, image: referen
   const container =
     kind === 'docker'
       ? await docker.createContainer(dockerBody(spec) as Docker.ContainerCreateOptions)
-      : docker.getContainer(await createByPodman(docker, podmanSpec(spec, podmanProfile())))
+      : docker.getContainer(await createByPodman(docker, podmanSpec(spec, settings())))
   const stream = (await container.attach({ stream: true, stdout: true, stderr: true, hijack: true })) as Duplex
   stream.resume()
   // Podman's `next-exit` misses a container that is quick: the end of its output tells.
   const ended = kind === 'docker' ? container.wait({ condition: 'next-exit' }) : once(stream, 'close')
   await container.start()
-  await container.inspect()
+  // Podman fails where the process ends while it is looked at.
+  await container.inspect().catch(() => {})
   await ended
   const { State } = await container.inspect()
   if (State.ExitCode !== 0) throw new Error(`the container ended with ${State.ExitCode}`)
@@ -183,6 +184,9 @@ const asked = {
   signal: new AbortController().signal,
 }
 
+/** As agentctl finds them for the Podman of the engines here: crun on cgroups of version 1. */
+const settings = () => ({ seccompProfile: podmanProfile(), coversCgroups: true })
+
 async function createByPodman(docker: Docker, body: object): Promise<string> {
   const { promise, resolve, reject } = Promise.withResolvers<{ Id: string }>()
   docker.modem.dial(
@@ -201,7 +205,13 @@ async function createByPodman(docker: Docker, body: object): Promise<string> {
 function commandLine({ engine: { kind }, image, workspace }: Bench): string[] {
   const own =
     kind === 'podman'
-      ? [`--security-opt=seccomp=${podmanProfile()}`, '--cgroup-parent=/agentctl-bench', '--ulimit=nproc=1024:1024']
+      ? [
+          `--security-opt=seccomp=${podmanProfile()}`,
+          '--cgroups=no-conmon',
+          '--cgroup-parent=/agentctl-bench',
+          '--tmpfs=/sys/fs/cgroup:ro,noexec,nosuid,nodev,size=4096',
+          '--ulimit=nproc=1024:1024',
+        ]
       : []
   return [
     'run',

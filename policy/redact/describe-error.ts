@@ -7,9 +7,11 @@ export function describeError(thrown: unknown): string {
   let current = thrown
   do {
     seen.push(current)
-    parts.push(describeOne(current))
+    const part = describeOne(current)
+    // One that only hands its cause's text on says it once.
+    if (parts.at(-1)?.includes(part) !== true) parts.push(part)
     current = property(current, 'cause') ?? null
-  } while (current !== null && !seen.includes(current) && parts.length < causesMax)
+  } while (current !== null && !seen.includes(current) && seen.length < causesMax)
   return parts.join(': ')
 }
 

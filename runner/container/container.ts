@@ -67,4 +67,5 @@ export interface RunningContainer {
 
 export { refuseDoors } from './doors.ts'
 export { findEngine } from './find-engine.ts'
+export { refuseNested } from './nested-mounts.ts'
 export { runContainer } from './run-container.ts'

@@ -12,6 +12,7 @@ export const infoSchema = z.object({
   SecurityOptions: z.array(z.string()).nullish(),
   CgroupDriver: z.string().optional(),
   DefaultRuntime: z.string().optional(),
+  CgroupVersion: z.string().optional(),
   Rootless: z.boolean().optional(),
   MemoryLimit: z.boolean().optional(),
   SwapLimit: z.boolean().optional(),
@@ -65,6 +66,14 @@ export function checkEngine(kind: EngineKind, address: string, info: EngineInfo)
 /** Whether the engine runs on the system that agentctl sees: then both mean the same directories, and /proc shows it. */
 export function isSameHost(info: EngineInfo, isSocket: boolean): boolean {
   return process.platform === 'linux' && isSocket && info.Name === hostname() && info.KernelVersion === release()
+}
+
+/**
+ * Whether /sys/fs/cgroup of a container may be written to: crun mounts it for everyone where cgroups are of version 1 (seen
+ * with 1.8.1), runc does not.
+ */
+export function hasOpenCgroups({ CgroupVersion, DefaultRuntime }: EngineInfo): boolean {
+  return CgroupVersion !== '2' && DefaultRuntime !== 'runc'
 }
 
 /** `name=seccomp,profile=default`. */

@@ -80,6 +80,8 @@ export interface Engine {
   readonly isLocal: boolean
   /** Whether a cgroup may be named in which a container is made. */
   readonly takesCgroupParent: boolean
+  /** Whether what is mounted below a directory stays out of a container that is given the directory. */
+  readonly hidesNestedMounts: boolean
   /** Null where the image is not there. */
   image(reference: string): Promise<CheckedImage | null>
   /** Answers the id of the container. */

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { type EngineClient, orGone } from './client.ts'
 import { type CheckedImage, EngineFault } from './engine.ts'
 
 const imageSchema = z.object({
@@ -36,4 +37,10 @@ export function readImage(reference: string, inspected: unknown): CheckedImage {
     path: entries.find(([name]) => name === 'PATH')?.[1] ?? null,
     volumes: Object.keys(Config?.Volumes ?? {}),
   }
+}
+
+/** An image by reference, the same call on both engines. */
+export async function imageOf(client: EngineClient, reference: string): Promise<CheckedImage | null> {
+  const found = await orGone(client.call('image', 'GET', `/images/${reference}/json`))
+  return found === null ? null : readImage(reference, found)
 }

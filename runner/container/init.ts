@@ -12,7 +12,7 @@ export interface InitControls {
   seccomp: string
   uid: string
   gid: string
-  /** Mount points that are not read-only, but for those of the kernel's own file systems, with their options. */
+  /** Mount points that are not read-only, but for the kernel's own file systems and what root alone may write to. */
   writable: string
   /** Whether network, IPC, mount, pid and cgroup namespaces are its own. */
   ownNamespaces: string
@@ -71,7 +71,7 @@ function look(pid: number, cwd: Directory): InitControls {
     seccomp: status.get('Seccomp') ?? '',
     uid: status.get('Uid') ?? '',
     gid: status.get('Gid') ?? '',
-    writable: writableMounts(readFileSync(`/proc/${pid}/mountinfo`, 'utf8')),
+    writable: writableMounts(readFileSync(`/proc/${pid}/mountinfo`, 'utf8'), place => isRootOnly(pid, place)),
     ownNamespaces: namespaces.filter(name => namespaceOf(pid, name) !== namespaceOf('self', name)).join(' '),
     cwdIsSame: cwd.fd !== null && identityOf(cwd.fd) === `${place.dev}:${place.ino}`,
   }
@@ -81,11 +81,17 @@ function namespaceOf(pid: number | 'self', name: string): string {
   return readlinkSync(`/proc/${pid}/ns/${name}`)
 }
 
-/** Kernel file systems that hold no data of anyone, and the small /dev whose directories are root's. */
+/** Kernel file systems that hold no data of anyone, and small ones whose directories a runtime makes for root. */
 const kernel: ReadonlySet<string> = new Set(['proc', 'sysfs', 'cgroup', 'cgroup2', 'devpts'])
-const rootOnly: ReadonlySet<string> = new Set(['/dev', '/sys/fs/cgroup'])
+const ofRuntimes: ReadonlySet<string> = new Set(['/dev', '/sys/fs/cgroup'])
 
-function writableMounts(mountinfo: string): string {
+function isRootOnly(pid: number, place: string): boolean {
+  if (!ofRuntimes.has(place)) return false
+  const { uid, mode } = statSync(`/proc/${pid}/root${place}`)
+  return uid === 0 && (mode & 0o022) === 0
+}
+
+function writableMounts(mountinfo: string, isRootOnly: (place: string) => boolean): string {
   const writable = mountinfo
     .split('\n')
     .filter(Boolean)
@@ -95,7 +101,7 @@ function writableMounts(mountinfo: string): string {
       const [type = ''] = after.split(' ')
       const listed = options.split(',')
       const isDevice = type === 'tmpfs' && root !== '/' && place.startsWith('/proc/')
-      if (listed.includes('ro') || kernel.has(type) || rootOnly.has(place) || isDevice) return []
+      if (listed.includes('ro') || kernel.has(type) || isDevice || isRootOnly(place)) return []
       const bounding = ['noexec', 'nosuid', 'nodev'].filter(one => listed.includes(one))
       return [`${place} ${type} ${bounding.join(',')}`]
     })

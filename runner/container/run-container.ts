@@ -1,6 +1,5 @@
 import { statSync } from 'node:fs'
 import type { Duplex } from 'node:stream'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { describeError } from '../../policy/redact.ts'
 import type { ProcessEnd } from '../executor.ts'
 import { identityOf } from '../facts/directory.ts'
@@ -8,18 +7,17 @@ import { type Seen, seeProcess } from '../process/containment/proc.ts'
 import { within } from './calls.ts'
 import type { ContainerProcess, ContainerResult, ControlsFound, RunningContainer } from './container.ts'
 import { specOf } from './container-spec.ts'
-import { type ContainerSpec, type ContainerState, EngineFault } from './engine.ts'
+import { EndWatch } from './end-watch.ts'
+import { type ContainerSpec, EngineFault } from './engine.ts'
 import { initFaults, readInit } from './init.ts'
-import { killMembers } from './members.ts'
-import { memoryRanOut, removeParent } from './memory-evidence.ts'
+import { memoryRanOut } from './memory-evidence.ts'
+import { refuseNested } from './nested-mounts.ts'
 import { forgetContainer, noteContainer } from './notes.ts'
 import { ContainerOutput } from './output.ts'
+import { removeContainer } from './removal.ts'
 import { startFault } from './start-fault.ts'
 import { refuseUnfit, Stopped } from './stopped.ts'
 
-/** How often a silent container is looked at, and how often at most once its output has ended. */
-const watchMilliseconds = 5_000
-const lookMilliseconds = 500
 /** For its kill and removal; less of it once a whole job waits to end. */
 const removeMilliseconds = 20_000
 const removeCancelledMilliseconds = 3_500
@@ -52,15 +50,16 @@ class Life {
   readonly #stop = Promise.withResolvers<never>()
   /** Ends the calls that wait for it. */
   readonly #over = new AbortController()
+  /** Ends the looking for its end. */
+  readonly #watching = new AbortController()
   readonly #controls: ControlsFound
+  readonly #watch: EndWatch
   #isStopped = false
   #isRemoved = false
   /** Whether one was asked for, and no answer said that it was not made. */
   #mayExist = false
   #wasStarted = false
   #init: Seen | null = null
-  #state: ContainerState | null = null
-  #startedAt: string | null = null
 
   constructor(request: ContainerProcess, signal: AbortSignal) {
     const { engine, image } = request
@@ -77,6 +76,7 @@ class Life {
       removed: true,
       container: '',
     }
+    this.#watch = new EndWatch(engine, this.#output, this.#watching.signal, end => this.#halt(end))
     // It may never be waited for.
     this.#stop.promise.catch(() => {})
   }
@@ -92,6 +92,7 @@ class Life {
       end = error instanceof Stopped ? error.end : { kind: 'lost', message: describeError(error) }
     }
     this.#isStopped = true
+    this.#watching.abort()
     this.#output.close()
     this.#signal.removeEventListener('abort', onAbort)
     this.#controls.removed = await this.#remove(
@@ -102,7 +103,7 @@ class Life {
       end,
       captured: this.#output.captured(),
       controls: this.#controls,
-      exitCode: this.#state?.exitCode ?? null,
+      exitCode: this.#watch.state?.exitCode ?? null,
     }
   }
 
@@ -112,12 +113,13 @@ class Life {
     refuseUnfit(this.#request)
     this.#refuseSwapped()
     const id = await this.#create()
-    const [stream] = await Promise.all([this.#attach(id, 'output'), this.#check(id)])
-    this.#output.listen(stream)
+    const listening = this.#attach(id, 'output').then(stream => this.#output.listen(stream))
+    await Promise.all([listening, this.#check(id)])
     const input = stdin === null ? null : await this.#attach(id, 'stdin')
     await beforeStart?.(id)
     this.#refuseSwapped()
-    const exited = this.#exited(id)
+    this.#refuseDeaf()
+    const exited = this.#watch.ended(id)
     exited.catch(() => {})
     await this.#unlessStopped(this.#start(id))
     this.#haltWhereSwapped()
@@ -201,10 +203,23 @@ class Life {
 
   /** The engine opens the path again: it must still be the directory that was decided about. */
   #refuseSwapped(): void {
-    const { cwd } = this.#request
-    if (isSame(cwd)) return
-    const message = `the working directory ${cwd.path} is another one than was checked; nothing ran, run the task again`
-    throw new Stopped({ kind: 'spawn_failed', code: 'cwd_changed', message })
+    const { cwd, engine } = this.#request
+    if (!isSame(cwd)) {
+      const message = `the working directory ${cwd.path} is another one than was checked; nothing ran, run the task again`
+      throw new Stopped({ kind: 'spawn_failed', code: 'cwd_changed', message })
+    }
+    try {
+      refuseNested(cwd, engine)
+    } catch (error) {
+      throw new Stopped(startFault('start', error, this.#request))
+    }
+  }
+
+  /** Nothing of it would be heard. */
+  #refuseDeaf(): void {
+    if (!this.#output.hasEnded) return
+    const message = 'the connection for its output was closed before it was started; nothing ran, run the task again'
+    throw new Stopped({ kind: 'spawn_failed', code: 'container_failed', message })
   }
 
   /** Once it was started: what it saw of another directory cannot be taken back. */
@@ -229,62 +244,10 @@ class Life {
     }
   }
 
-  /** Resolves once it has ended, told by the engine or seen: Podman tells nobody of one that was quick. */
-  async #exited(id: string): Promise<void> {
-    const { engine } = this.#request
-    const told = engine.wait(id, this.#over.signal).catch((error: unknown) => {
-      if (this.#over.signal.aborted) return
-      if (error instanceof EngineFault && error.status !== null) return
-      this.#halt({ kind: 'lost', message: `the engine was lost while it ran: ${describeError(error)}` })
-    })
-    await Promise.race([told.then(() => this.#seenOver(id, 1)), this.#watch(id)])
-  }
-
-  async #watch(id: string): Promise<void> {
-    while (!this.#output.hasEnded) {
-      if (this.#over.signal.aborted) return
-      await Promise.race([sleep(watchMilliseconds, null, { ref: false }), this.#output.ended])
-      if (await this.#isOver(id)) return
-    }
-    await this.#seenOver(id, 2)
-  }
-
-  /** Looks until it is over, ever more slowly. */
-  async #seenOver(id: string, pause: number): Promise<void> {
-    for (let next = pause; !(await this.#isOver(id)); next = Math.min(next * 2, lookMilliseconds)) {
-      if (this.#over.signal.aborted || this.#isStopped) return
-      await sleep(next)
-    }
-  }
-
-  /** An engine that does not answer says nothing; one that is gone has lost it. */
-  async #isOver(id: string): Promise<boolean> {
-    try {
-      const state = await this.#request.engine.inspect(id)
-      if (state === null) this.#halt({ kind: 'lost', message: 'the container was removed by somebody else' })
-      else if (!this.#isSameStart(state))
-        this.#halt({ kind: 'lost', message: 'the container was started again by somebody else' })
-      else if (state.over) this.#state = state
-      return state === null || state.over || this.#isStopped
-    } catch (error) {
-      const isGone =
-        error instanceof EngineFault && ['ECONNREFUSED', 'ENOENT', 'ECONNRESET', 'EPIPE'].includes(error.code)
-      if (isGone) this.#halt({ kind: 'lost', message: `the engine is gone: ${describeError(error)}` })
-      return isGone
-    }
-  }
-
-  /** Whether the state is that of the start which was asked for here: another one has output and an end of its own. */
-  #isSameStart({ started, startedAt }: ContainerState): boolean {
-    if (!started) return true
-    this.#startedAt ??= startedAt
-    return this.#startedAt === startedAt
-  }
-
   async #lookAtInit(id: string, cwd: ContainerProcess['cwd']): Promise<void> {
     const { engine } = this.#request
     const state = await engine.inspect(id).catch(() => null)
-    if (state !== null) this.#isSameStart(state)
+    if (state !== null) this.#watch.isSameStart(state)
     if (!engine.isLocal) {
       this.#controls.init = { notReadable: 'its processes are not those of this host' }
       return
@@ -303,8 +266,8 @@ class Life {
   /** Its end with all of its output. */
   async #endSeen(id: string): Promise<ProcessEnd> {
     if (!(await this.#output.drained())) return { kind: 'lost', message: "the container's output did not end with it" }
-    const state = this.#state ?? (await this.#request.engine.inspect(id))
-    this.#state = state
+    const state = this.#watch.state ?? (await this.#request.engine.inspect(id))
+    this.#watch.state = state
     const { memoryLimitBytes } = this.#request
     const code = state?.exitCode ?? null
     if (code === null) return { kind: 'lost', message: 'the engine gave no exit code' }
@@ -321,36 +284,19 @@ class Life {
     this.#stop.reject(new Stopped(end))
   }
 
-  /** Through the engine; where that cannot, every process in the container's cgroup, which its id names. */
-  async #kill(id: string, left: () => number): Promise<void> {
-    const killed = await within(left() / 2, this.#request.engine.kill(id))
-    while (killed === null && this.#request.engine.isLocal && killMembers(id) > 0 && left() > 0) await sleep(5)
-    while (this.#isInitThere() && left() > 0) await sleep(5)
-  }
-
-  #isInitThere(): boolean {
-    return this.#init !== null && seeProcess(this.#init.pid)?.start === this.#init.start
-  }
-
-  /** Whether it is gone, looked up once more. */
   async #remove(milliseconds: number): Promise<boolean> {
     const { engine } = this.#request
-    const deadline = performance.now() + milliseconds
-    const left = () => Math.max(0, deadline - performance.now())
     this.#isRemoved = true
     const id = this.#controls.container
     if (id === '') return !this.#mayExist
-    if (this.#wasStarted && this.#state === null) await this.#kill(id, left)
-    await within(left(), engine.remove(id))
-    const isGone =
-      (await within(
-        Math.max(left(), lookMilliseconds),
-        engine.inspect(id).then(state => state === null),
-      )) === true
-    const parent = this.#spec.cgroupParent
-    if (parent !== null) await removeParent(parent)
-    if (isGone) forgetContainer()
-    return isGone && !this.#isInitThere()
+    return await removeContainer({
+      engine,
+      id,
+      init: this.#init,
+      cgroupParent: this.#spec.cgroupParent,
+      mayRun: this.#wasStarted && this.#watch.state === null,
+      milliseconds,
+    })
   }
 }
 

@@ -34,8 +34,14 @@ const refused = [
   'reboot',
   'syslog',
 ]
+/** `socketcall` is the way of 32-bit programs to `socket`, with arguments that no filter sees. */
+const socketCalls = ['socket', 'socketcall']
 const EPERM = 1
 const ENOSYS = 38
+/** Of sockets: Unix, IPv4, IPv6. No other is any use without a network, and AF_VSOCK goes past every network namespace. */
+const families = [1, 2, 10]
+const netlink = 16
+const netlinkAudit = 9
 /** The flags of clone(2) that make a namespace: mount, cgroup, uts, ipc, user, pid, net. */
 const newNamespaces = [0x2_0000, 0x200_0000, 0x400_0000, 0x800_0000, 0x1000_0000, 0x2000_0000, 0x4000_0000]
 
@@ -45,11 +51,12 @@ const profileSchema = z.looseObject({
 })
 
 /**
- * Podman's own default profile without what Docker's refuses beside it: Podman's lets everyone make a user namespace. Written
- * once for all runs of this user, by its content; answers its path. Throws ExecutorError where there is none to begin from.
+ * Podman's own default profile without what Docker's refuses beside it (Podman's lets everyone make a user namespace), and
+ * with few families of sockets. Written once for all runs of this user, by its content; answers its path. Throws
+ * ExecutorError where there is none to begin from.
  */
 export function podmanProfile(profiles: readonly string[] = defaultProfiles, places = notePlaces()): string {
-  const text = JSON.stringify(withoutNamespaces(read(profiles)))
+  const text = JSON.stringify(reduced(read(profiles)))
   const name = `${createHash('sha256').update(text).digest('hex')}.json`
   let refusal = ''
   for (const place of places.map(one => path.join(path.dirname(one), 'seccomp'))) {
@@ -88,13 +95,14 @@ function read(profiles: readonly string[]): z.infer<typeof profileSchema> {
   )
 }
 
-function withoutNamespaces(profile: z.infer<typeof profileSchema>) {
-  const taken = new Set([...refused, 'clone', 'clone3'])
+function reduced(profile: z.infer<typeof profileSchema>) {
+  const taken = new Set([...refused, ...socketCalls, 'clone', 'clone3'])
   const kept = profile.syscalls.flatMap(rule => {
     const names = rule.names.filter(name => !taken.has(name))
     return names.length === 0 ? [] : [{ ...rule, names }]
   })
   const flags = (mask: number, value: number) => [{ index: 0, value: mask, valueTwo: value, op: 'SCMP_CMP_MASKED_EQ' }]
+  const equal = (index: number, value: number) => ({ index, value, op: 'SCMP_CMP_EQ' })
   return {
     ...profile,
     syscalls: [
@@ -114,6 +122,12 @@ function withoutNamespaces(profile: z.infer<typeof profileSchema>) {
         errnoRet: EPERM,
         args: flags(flag, flag),
       })),
+      ...families.map(family => ({ names: ['socket'], action: 'SCMP_ACT_ALLOW', args: [equal(0, family)] })),
+      {
+        names: ['socket'],
+        action: 'SCMP_ACT_ALLOW',
+        args: [equal(0, netlink), { index: 2, value: netlinkAudit, op: 'SCMP_CMP_NE' }],
+      },
       // Its flags lie in memory, where no filter sees them: C libraries then use the one above.
       { names: ['clone3'], action: 'SCMP_ACT_ERRNO', errnoRet: ENOSYS },
     ],

@@ -1,5 +1,5 @@
 import { describeError } from '../../policy/redact.ts'
-import type { ProcessEnd } from '../executor.ts'
+import { ExecutorError, type ProcessEnd } from '../executor.ts'
 import type { ContainerProcess } from './container.ts'
 import { EngineFault } from './engine.ts'
 
@@ -9,8 +9,9 @@ export function startFault(
   error: unknown,
   { command, image, engine, cwd }: Pick<ContainerProcess, 'command' | 'image' | 'engine' | 'cwd'>,
 ): ProcessEnd {
-  const text = describeError(error)
   const failed = (code: string, message: string): ProcessEnd => ({ kind: 'spawn_failed', code, message })
+  if (error instanceof ExecutorError) return failed(error.code, error.message)
+  const text = describeError(error)
   const status = error instanceof EngineFault ? error.status : null
   const lower = text.toLowerCase()
   if (step === 'create' && status === 404)

@@ -5,7 +5,7 @@ import type { Host } from '../host.ts'
 import { commandOf, limitsOf } from '../process/command.ts'
 import type { EndedProcess, ProcessTarget } from '../process/target.ts'
 import type { Variables } from '../secrets/variables.ts'
-import { type ContainerResult, findEngine, refuseDoors, runContainer } from './container.ts'
+import { type ContainerResult, findEngine, refuseDoors, refuseNested, runContainer } from './container.ts'
 import { changedPlace, closePlace, containerFact, containerPlace } from './container-fact.ts'
 
 /**
@@ -25,6 +25,7 @@ export async function containerTarget(
   try {
     refuseDoors(place.cwd)
     const found = await findEngine(container.runtime, container.image, host.environment)
+    refuseNested(place.cwd, found.engine)
     const fact = containerFact(host.workspace, command, place, found, variables.facts)
     if (!fact.known) {
       closePlace(place)

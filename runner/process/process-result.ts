@@ -65,6 +65,7 @@ function spawnCode(code: string): string {
     inherited_descriptor: 'inherited_descriptor',
     containment_failed: 'containment_failed',
     cwd_changed: 'cwd_changed',
+    nested_mount: 'nested_mount',
     control_not_in_force: 'control_not_in_force',
     image_absent: 'image_absent',
     engine_elsewhere: 'engine_elsewhere',

@@ -1,6 +1,8 @@
+import { execFileSync } from 'node:child_process'
 import { chmodSync, mkdirSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { describe, expect, it, onTestFinished } from 'vitest'
+import { findEngine } from '../../runner/container/container.ts'
 import { makeImage } from '../engines/images.ts'
 import { describeEngines } from '../engines/provided.ts'
 import {
@@ -92,7 +94,7 @@ describeEngines('a process action in a container', ({ engine, busybox, engines }
     expect(outcome.messages.join()).toContain('processAllowlist')
   })
 
-  it('never runs for an image that is not there, and nothing is requested', async () => {
+  it('case 24: never runs for an image that is not there, and nothing is requested', async () => {
     const where = scene()
     const absent = `sha256:${'0'.repeat(64)}`
     const outcome = await run(where, { ...shell('true'), container: { image: absent, runtime: engine.kind } })
@@ -101,7 +103,7 @@ describeEngines('a process action in a container', ({ engine, busybox, engines }
     expect(where.ledger.store.snapshot(outcome.run)?.effects ?? []).toEqual([])
   })
 
-  it('fails by name for a command that the image does not have', async () => {
+  it('case 24: fails by name for a command that the image does not have', async () => {
     const outcome = await run(scene(), { ...shell('true'), command: 'nope', args: [] })
     expect(outcome).toMatchObject({ state: 'failed', exitCode: 4 })
     expect(outcome.messages.join()).toContain('command_not_found')
@@ -143,6 +145,22 @@ describeEngines('a process action in a container', ({ engine, busybox, engines }
     expect(outcome.messages.join()).toMatch(/open_door.*sub\/s/)
     chmodSync(place, 0o755)
     expect((await run(where, shell('true'))).messages).toEqual([])
+  })
+
+  it('requests nothing where a runtime would carry in what is mounted below the working directory', async () => {
+    const where = scene({ 'sub/x': '' })
+    const place = `${where.workspace}/sub`
+    execFileSync('mount', ['-t', 'tmpfs', 'tmpfs', place])
+    onTestFinished(() => void execFileSync('umount', ['-l', place]))
+    const outcome = await run(where, shell('ls sub'))
+    const found = await findEngine(engine.kind, busybox.reference, environment)
+    if (found.engine.hidesNestedMounts) {
+      expect(outcome.outputs).toMatchObject({ out: { stdout: 'x\n' } })
+      return
+    }
+    expect(outcome).toMatchObject({ state: 'failed', exitCode: 4 })
+    expect(outcome.messages.join()).toMatch(/nested_mount.*\/sub.*unmount it/)
+    expect(where.ledger.store.snapshot(outcome.run)?.effects ?? []).toEqual([])
   })
 
   it('runs an extension, each of its two processes in a container', async () => {

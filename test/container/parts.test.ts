@@ -5,7 +5,7 @@ import path from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { dockerAddress, podmanAddress } from '../../runner/container/address.ts'
 import { refuseDoors } from '../../runner/container/doors.ts'
-import { checkEngine, type EngineInfo } from '../../runner/container/engine-checks.ts'
+import { checkEngine, type EngineInfo, hasOpenCgroups } from '../../runner/container/engine-checks.ts'
 import { findEngine } from '../../runner/container/find-engine.ts'
 import { Frames } from '../../runner/container/frames.ts'
 import { readImage } from '../../runner/container/image.ts'
@@ -103,7 +103,7 @@ describe('where an engine answers', () => {
   })
 })
 
-describe('an engine that says of itself', () => {
+describe('case 25 and 32: an engine that says of itself', () => {
   const good: EngineInfo = {
     OSType: 'linux',
     Name: 'host',
@@ -143,6 +143,19 @@ describe('an engine that says of itself', () => {
     [{ PidsLimit: undefined } as Partial<EngineInfo>, 'engine_limit'],
   ])('%j is refused as %s', (change, code) => {
     expect(check(change)).toBe(code)
+  })
+})
+
+describe('/sys/fs/cgroup', () => {
+  it.each<[Partial<EngineInfo>, boolean]>([
+    [{ CgroupVersion: '1', DefaultRuntime: 'runc' }, false],
+    [{ CgroupVersion: '1', DefaultRuntime: 'crun' }, true],
+    [{ CgroupVersion: '1', DefaultRuntime: '/usr/bin/crun' }, true],
+    [{ DefaultRuntime: 'crun' }, true],
+    [{}, true],
+    [{ CgroupVersion: '2', DefaultRuntime: 'crun' }, false],
+  ])('of %j is covered: %s', (info, isCovered) => {
+    expect(hasOpenCgroups(info as EngineInfo)).toBe(isCovered)
   })
 })
 
@@ -277,7 +290,7 @@ describe("Podman's seccomp profile", () => {
     defaultAction: 'SCMP_ACT_ERRNO',
     defaultErrnoRet: 38,
     syscalls: [
-      { names: ['read', 'mount', 'clone'], action: 'SCMP_ACT_ALLOW' },
+      { names: ['read', 'mount', 'clone', 'socket', 'socketcall'], action: 'SCMP_ACT_ALLOW' },
       { names: ['unshare', 'setns'], action: 'SCMP_ACT_ALLOW', includes: { caps: ['CAP_SYS_ADMIN'] } },
     ],
   }
@@ -294,7 +307,7 @@ describe("Podman's seccomp profile", () => {
     }
     const allowed = syscalls.filter(({ action }) => action === 'SCMP_ACT_ALLOW')
     expect(allowed.filter(({ args }) => args === undefined).flatMap(({ names }) => names)).toEqual(['read'])
-    expect(allowed.flatMap(({ names }) => names)).toEqual(['read', 'clone'])
+    expect(allowed.flatMap(({ names }) => names)).toEqual(['read', 'clone', 'socket', 'socket', 'socket', 'socket'])
     expect(made(JSON.stringify(profile))).toBe(file)
   })
 

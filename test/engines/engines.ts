@@ -3,6 +3,8 @@ import { once } from 'node:events'
 import path from 'node:path'
 import { createInterface } from 'node:readline'
 import { text } from 'node:stream/consumers'
+import { readOwner } from '../../runner/container/labels.ts'
+import { removeParentsOf } from '../../runner/container/memory-evidence.ts'
 import { forgetNote, readNotes } from '../../runner/container/notes.ts'
 import type { TestImage } from './images.ts'
 
@@ -66,7 +68,11 @@ export async function startEngines(): Promise<RunningEngines> {
       keeper.stdin.end()
       const code = await ended
       // Of agentctl processes that a test has killed: nobody can ask these engines any more.
-      for (const note of readNotes()) if (note.engines.some(one => one.includes(directory))) forgetNote(note)
+      for (const note of readNotes().filter(({ engines }) => engines.some(one => one.includes(directory)))) {
+        const owner = readOwner(note.owner)
+        if (owner !== null && owner.pid !== process.pid) await removeParentsOf(owner)
+        forgetNote(note)
+      }
       if (code !== 0) throw new Error(`the engines did not end cleanly: ${await said}`)
     },
   }

@@ -10,6 +10,7 @@ const programs: { [program: string]: string } = {
   '/usr/bin/docker': 'docker.io',
   '/usr/bin/podman': 'podman',
   '/usr/sbin/runc': 'runc',
+  '/usr/bin/crun': 'crun',
   '/usr/bin/conmon': 'conmon',
   '/usr/bin/docker-registry': 'docker-registry',
   '/bin/busybox': 'busybox-static',

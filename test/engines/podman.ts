@@ -1,18 +1,24 @@
+import { execFile } from 'node:child_process'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
+import { promisify } from 'node:util'
 import { plainEnvironment } from './docker.ts'
 import { type Server, serve, whenItAnswers } from './processes.ts'
 
 /**
- * Podman with its storage and state below one directory, and its API on a socket there. crun refuses hybrid cgroups, hence
- * runc; without systemd there is cgroupfs only; the compiled-in nofile and nproc are above what such hosts allow.
+ * Podman with its storage and state below one directory, and its API on a socket there. Its runtime is crun, Debian's
+ * default for it (Docker's is runc), or what AGENTCTL_TEST_PODMAN_RUNTIME names; without systemd there is cgroupfs only; the compiled-in nofile and nproc are above what
+ * such hosts allow.
  */
 export async function startPodman(
   directory: string,
 ): Promise<{ server: Server; socket: string; dataRoot: string; env: { [name: string]: string } }> {
   const at = (name: string) => path.join(directory, 'podman', name)
   for (const name of ['', 'data', 'run', 'tmp', 'images']) mkdirSync(at(name), { mode: 0o711 })
-  writeFileSync(at('containers.conf'), containersConf(at))
+  const runtime = process.env['AGENTCTL_TEST_PODMAN_RUNTIME'] ?? 'crun'
+  writeFileSync(at('containers.conf'), containersConf(at, runtime))
+  const source = path.join(import.meta.dirname, 'crun.c')
+  await promisify(execFile)('gcc', ['-static', '-O1', '-Wall', '-o', at('crun'), source])
   writeFileSync(
     at('storage.conf'),
     `[storage]\ndriver = "overlay"\ngraphroot = "${at('data')}"\nrunroot = "${at('run')}"\n`,
@@ -29,15 +35,17 @@ export async function startPodman(
   return { server, socket, dataRoot: at('data'), env }
 }
 
-function containersConf(at: (name: string) => string): string {
+function containersConf(at: (name: string) => string, runtime: string): string {
   return `[containers]
 default_ulimits = ["nofile=1024:1024", "nproc=1024:1024"]
 [engine]
-runtime = "runc"
+runtime = "${runtime}"
 cgroup_manager = "cgroupfs"
 events_logger = "none"
 lock_type = "file"
 tmp_dir = "${at('tmp')}"
 image_copy_tmp_dir = "${at('images')}"
+[engine.runtimes]
+crun = ["${at('crun')}"]
 `
 }

@@ -81,7 +81,7 @@ static void connect_unix(char **a) {
 }
 static void raw_socket(char **a) { (void)a; say(socket(AF_INET, SOCK_RAW, IPPROTO_ICMP)); }
 static void packet_socket(char **a) { (void)a; say(socket(AF_PACKET, SOCK_RAW, 0)); }
-static void vsock_socket(char **a) { (void)a; say(socket(40, SOCK_STREAM, 0)); }
+static void any_socket(char **a) { say(socket(atoi(arg(a, 0)), SOCK_DGRAM, a[1] ? atoi(a[1]) : 0)); }
 
 static void mount_tmpfs(char **a) { say(mount("none", arg(a, 0), "tmpfs", 0, 0)); }
 static void mount_bind(char **a) { say(mount(arg(a, 0), arg(a, 1), 0, MS_BIND, 0)); }
@@ -185,7 +185,7 @@ static void show(char **a) {
 static const struct { const char *name; void (*act)(char **); } attempts[] = {
   {"write", write_file}, {"read", read_file}, {"mkdir", make_directory}, {"mknod", make_device}, {"chmod", change_mode},
   {"chroot", change_root}, {"fill", fill}, {"inodes", inodes}, {"connect", connect_inet}, {"connect6", connect_inet6},
-  {"connect-unix", connect_unix}, {"socket-raw", raw_socket}, {"socket-packet", packet_socket}, {"socket-vsock", vsock_socket},
+  {"connect-unix", connect_unix}, {"socket-raw", raw_socket}, {"socket-packet", packet_socket}, {"socket", any_socket},
   {"mount-tmpfs", mount_tmpfs}, {"mount-bind", mount_bind}, {"remount", remount}, {"umount", unmount}, {"unshare", unshare_namespaces},
   {"clone-user", clone_user}, {"setuid", become_root}, {"uid", effective_uid}, {"exec", run_as}, {"ptrace", attach}, {"keyctl", keyring},
   {"bpf", bpf_program}, {"settime", set_clock}, {"sethostname", set_host}, {"reboot", restart}, {"init-module", load_module},

@@ -17,39 +17,8 @@ import { FakePace } from '../action/fake-pace.ts'
 import { type JobAttempt, newJob } from '../action/job.ts'
 import { createDesk, type Desk, gated } from '../cli/support.ts'
 import { configWith } from '../control-plane/settings.ts'
+import { circular, thrown } from '../thrown.ts'
 
-/** What is thrown somewhere below a face: each still ends in its exit code or status, with a text, and nothing throws again. */
-function circular(): object {
-  const value: { [key: string]: unknown } = { why: 'circular' }
-  value['self'] = value
-  return value
-}
-function circularCause(): Error {
-  const error = new Error('circular cause')
-  error.cause = error
-  return error
-}
-function unreadable(): Error {
-  const error = new Error('unreadable')
-  Object.defineProperty(error, 'message', {
-    get() {
-      throw new Error('no message')
-    },
-  })
-  return error
-}
-const thrown: [name: string, value: unknown][] = [
-  ['a circular object', circular()],
-  ['an error that causes itself', circularCause()],
-  ['an error whose message throws', unreadable()],
-  ['an object without a prototype', Object.create(null)],
-  ['a string', 'only text'],
-  ['null', null],
-  ['undefined', undefined],
-  ['a symbol', Symbol('thrown')],
-  ['a bigint', 10n],
-  ['a function', () => 1],
-]
 const rethrow = (value: unknown) => () => {
   throw value
 }

@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process'
-import { mkdirSync, readlinkSync } from 'node:fs'
+import { mkdirSync, readFileSync, readlinkSync } from 'node:fs'
 import { expect, it } from 'vitest'
 import type { ContainerSpec } from '../../../runner/container/engine.ts'
 import { describeEngines } from '../../engines/provided.ts'
@@ -7,7 +7,7 @@ import { mebibyte, useRoom } from './support.ts'
 
 const namespaces = ['cgroup', 'ipc', 'mnt', 'net', 'pid', 'uts']
 
-describeEngines('what bounds a container, read from inside', one => {
+describeEngines('what bounds a container', one => {
   const room = useRoom(one)
   const shell = async (script: string, options: Parameters<typeof room.probe>[1] = {}) =>
     (await room.probe(['-c', script], { command: '/bin/sh', ...options })).stdout.trimEnd().split('\n')
@@ -22,11 +22,20 @@ describeEngines('what bounds a container, read from inside', one => {
 
   it('has its bounds in its own cgroup, swap among them', async () => {
     const limits = { memoryLimitBytes: 48 * mebibyte, cpuLimitMillis: 123, pidsLimit: 37 }
-    const script = `cd /sys/fs/cgroup
-if test -e cgroup.controllers; then cat memory.max memory.swap.max pids.max cpu.max
-else cat memory/memory.limit_in_bytes memory/memory.memsw.limit_in_bytes pids/pids.max cpu/cpu.cfs_quota_us cpu/cpu.cfs_period_us; fi`
+    const up = Promise.withResolvers<void>()
+    let id = ''
+    const running = await room.start(['stubborn'], {
+      ...limits,
+      beforeStart: async made => {
+        id = made
+      },
+      onOutput: () => up.resolve(),
+    })
+    await up.promise
+    const { engine } = await room.find()
+    const read = boundsOf((await engine.inspect(id))?.pid ?? 0)
+    await running.kill('seen')
     const bytes = String(limits.memoryLimitBytes)
-    const read = await shell(script, limits)
     // The second hierarchy counts swap alone, the first one memory with it.
     if (read.length === 4) expect(read).toEqual([bytes, '0', '37', '123000 1000000'])
     else expect(read).toEqual([bytes, bytes, '37', '123000', '1000000'])
@@ -68,3 +77,25 @@ else cat memory/memory.limit_in_bytes memory/memory.memsw.limit_in_bytes pids/pi
     }
   })
 })
+
+/** What the kernel bounds a process by: files of its own cgroups, as the host sees them. */
+function boundsOf(pid: number): string[] {
+  const lines = readFileSync(`/proc/${pid}/cgroup`, 'utf8').trimEnd().split('\n')
+  const groups = new Map(
+    lines.flatMap(line => {
+      const [, controllers = '', place = ''] = line.split(':')
+      return controllers.split(',').map(one => [one, place] as const)
+    }),
+  )
+  const top = '/sys/fs/cgroup'
+  const file = (controller: string, name: string) =>
+    readFileSync(`${top}/${controller}${groups.get(controller) ?? ''}/${name}`, 'utf8').trimEnd()
+  if (groups.size === 1) return ['memory.max', 'memory.swap.max', 'pids.max', 'cpu.max'].map(name => file('', name))
+  return [
+    file('memory', 'memory.limit_in_bytes'),
+    file('memory', 'memory.memsw.limit_in_bytes'),
+    file('pids', 'pids.max'),
+    file('cpu', 'cpu.cfs_quota_us'),
+    file('cpu', 'cpu.cfs_period_us'),
+  ]
+}

@@ -13,7 +13,7 @@ import { describeEngines } from '../../engines/provided.ts'
 import type { Orders } from './program.ts'
 import { useRoom } from './support.ts'
 
-describeEngines('a container whose agentctl is killed', one => {
+describeEngines('case 21: a container whose agentctl is killed', one => {
   const room = useRoom(one)
   const { engine, busybox } = one
 

@@ -3,7 +3,7 @@ import { mkdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:
 import { expect, it } from 'vitest'
 import type { Engine } from '../../../runner/container/container.ts'
 import { describeEngines } from '../../engines/provided.ts'
-import { attempts, useRoom } from './support.ts'
+import { useRoom } from './support.ts'
 
 describeEngines('the directory that a container sees', one => {
   const room = useRoom(one)
@@ -60,17 +60,35 @@ describeEngines('the directory that a container sees', one => {
     expect(end.kind).toBe('lost')
   })
 
-  it('shows nothing of what is mounted below it', async () => {
-    const nested = room.file('nested')
+  it('shows nothing of what is mounted below it, or is not started where its runtime would', async () => {
+    const nested = room.file('ne st\n\\ü')
     mkdirSync(nested)
     execFileSync('mount', ['-t', 'tmpfs', '-o', 'mode=1777', 'tmpfs', nested])
     try {
       writeFileSync(`${nested}/secret`, 'secret')
-      const said = await attempts(room, [
-        ['read', '/workspace/nested/secret'],
-        ['write', '/workspace/nested/x'],
-      ])
-      expect(said).toEqual({ 'read /workspace/nested/secret': 'ENOENT', 'write /workspace/nested/x': 'EROFS' })
+      if (!(await room.find()).engine.hidesNestedMounts) {
+        const { end, stdout } = await room.probe(['words', 'ran'])
+        expect({ end, stdout }).toMatchObject({ end: { kind: 'spawn_failed', code: 'nested_mount' }, stdout: '' })
+        return
+      }
+      const script = 'cat "$1/secret"; touch "$1/x"; ls -A "$1"'
+      const { stdout, stderr } = await room.probe(['-c', script, 'sh', '/workspace/ne st\n\\ü'], { command: '/bin/sh' })
+      expect(stdout).toBe('')
+      expect(stderr).toMatch(/secret': No such file[\s\S]*x: Read-only file system/)
+    } finally {
+      execFileSync('umount', ['-l', nested])
+    }
+  })
+
+  it('is not started with a mount that is made below it after the create, where its runtime would show it', async () => {
+    const nested = room.file('nested')
+    mkdirSync(nested)
+    try {
+      const beforeStart = async () => void execFileSync('mount', ['-t', 'tmpfs', 'tmpfs', nested])
+      const { end } = await room.probe(['exit', '0'], { beforeStart })
+      const refused = { kind: 'spawn_failed', code: 'nested_mount' }
+      const { hidesNestedMounts } = (await room.find()).engine
+      expect(end).toMatchObject(hidesNestedMounts ? { kind: 'exited', code: 0 } : refused)
     } finally {
       execFileSync('umount', ['-l', nested])
     }

@@ -45,8 +45,8 @@ describeEngines('the end of a container', one => {
     expect({ end, stdout }).toEqual({ end: { kind: 'exited', code: 7 }, stdout: '+' })
   })
 
-  it('waits for one that is silent', async () => {
-    const { end } = await room.probe(['4'], { command: '/bin/sleep' })
+  it('case 22: waits for one that is silent, past every look at it', async () => {
+    const { end } = await room.probe(['6'], { command: '/bin/sleep' })
     expect(end).toEqual({ kind: 'exited', code: 0 })
   })
 

@@ -12,7 +12,7 @@ describeEngines('limits of a container', one => {
     expect(said).toEqual({ 'bomb 10000': '14 EAGAIN' })
   })
 
-  it('ends what allocates past memoryLimitBytes, and says that it was memory', async () => {
+  it('case 25: ends what allocates past memoryLimitBytes, and says that it was memory', async () => {
     const { end, stdout, controls } = await room.probe(['allocate', String(256 * mebibyte)])
     expect({ end, stdout, memoryRanOut: controls.memoryRanOut }).toEqual({
       end: { kind: 'limit_exceeded', limit: 'memory', amount: 64 * mebibyte },

@@ -44,6 +44,20 @@ describeEngines('the network of a container', one => {
     ).toEqual(['lo'])
   })
 
+  it('has sockets of few families', async () => {
+    const own = ['1', '2', '10', '16']
+    // IPX, ATM, RDS, Bluetooth, TIPC, ALG, VSOCK, and the kernel's audit over netlink.
+    const others = ['4', '8', '21', '31', '30', '38', '40', '16 9']
+    const said = await attempts(
+      room,
+      [...own, ...others].map(words => ['socket', ...words.split(' ')]),
+    )
+    const answers = (list: string[]) => list.map(words => said[`socket ${words}`])
+    expect(answers(own)).toEqual(own.map(() => 'ok'))
+    // Docker's own profile lets the kernel say which it has: its containers have more.
+    if (one.engine.kind === 'podman') expect(new Set(answers(others))).toEqual(new Set(['ENOSYS']))
+  })
+
   it('does not reach an abstract socket of the host', async () => {
     const name = `agentctl-probe-${process.pid}`
     await listening({ path: `\0${name}` })

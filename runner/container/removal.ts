@@ -1,0 +1,48 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { type Seen, seeProcess } from '../process/containment/proc.ts'
+import { within } from './calls.ts'
+import type { Engine } from './engine.ts'
+import { killMembers } from './members.ts'
+import { removeParent } from './memory-evidence.ts'
+import { forgetContainer } from './notes.ts'
+
+/** How long its last look may take, whatever was left of the time. */
+const lookMilliseconds = 500
+
+/** What is to go. */
+export interface Removal {
+  engine: Engine
+  id: string
+  /** Its first process; null where that was not seen. */
+  init: Seen | null
+  /** Its cgroup from the top of the hierarchy; null = the engine's own. */
+  cgroupParent: string | null
+  /** Whether it may still run. */
+  mayRun: boolean
+  milliseconds: number
+}
+
+/** Kills and removes a container, and answers whether it is gone, looked up once more. Its note stays for what is left. */
+export async function removeContainer(removal: Removal): Promise<boolean> {
+  const { engine, id, init, cgroupParent, mayRun, milliseconds } = removal
+  const deadline = performance.now() + milliseconds
+  const left = () => Math.max(0, deadline - performance.now())
+  if (mayRun) await kill(removal, left)
+  await within(left(), engine.remove(id))
+  const inspected = engine.inspect(id).then(state => state === null)
+  const isGone = (await within(Math.max(left(), lookMilliseconds), inspected)) === true
+  const stays = cgroupParent === null ? null : await removeParent(cgroupParent)
+  if (isGone && stays === null) forgetContainer()
+  return isGone && !isThere(init)
+}
+
+/** Through the engine; where that cannot, every process in the container's cgroup, which its id names. */
+async function kill({ engine, id, init }: Removal, left: () => number): Promise<void> {
+  const killed = await within(left() / 2, engine.kill(id))
+  while (killed === null && engine.isLocal && killMembers(id) > 0 && left() > 0) await sleep(5)
+  while (isThere(init) && left() > 0) await sleep(5)
+}
+
+function isThere(init: Seen | null): boolean {
+  return init !== null && seeProcess(init.pid)?.start === init.start
+}
