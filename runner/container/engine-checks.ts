@@ -31,6 +31,10 @@ const limits = {
   PidsLimit: 'pidsLimit',
 } as const
 
+/** Runtimes whose containers the tests have looked into, by the engines' names of them. */
+const runc: readonly string[] = ['runc', 'io.containerd.runc.v2']
+const runtimes: { readonly [kind in EngineKind]: readonly string[] } = { docker: runc, podman: [...runc, 'crun'] }
+
 /**
  * Refuses an engine that says it does not enforce what each container is promised. What it does not say counts as not
  * enforced. Throws ExecutorError with a code for each.
@@ -53,10 +57,10 @@ export function checkEngine(kind: EngineKind, address: string, info: EngineInfo)
       'engine_no_seccomp',
       `does not filter system calls by its default seccomp profile (it has ${profile ?? 'none'}); start it without a profile of its own`,
     )
-  if ((info.DefaultRuntime ?? '').includes('runsc'))
+  if (!runtimes[kind].includes(info.DefaultRuntime ?? ''))
     refuse(
       'engine_runtime',
-      'runs containers in gVisor, whose limits differ; use isolation: cell, or runc as its default',
+      `runs containers by ${JSON.stringify(info.DefaultRuntime ?? 'a runtime that it does not name')}, and what holds there is not known; make ${kind === 'docker' ? 'runc' : 'crun or runc'} its default runtime${info.DefaultRuntime?.includes('runsc') === true ? ', or use isolation: cell for gVisor' : ''}`,
     )
   for (const [name, field] of Object.entries(limits))
     if (info[name as keyof typeof limits] !== true)
@@ -73,7 +77,12 @@ export function isSameHost(info: EngineInfo, isSocket: boolean): boolean {
  * with 1.8.1), runc does not.
  */
 export function hasOpenCgroups({ CgroupVersion, DefaultRuntime }: EngineInfo): boolean {
-  return CgroupVersion !== '2' && DefaultRuntime !== 'runc'
+  return CgroupVersion !== '2' && !isRunc({ DefaultRuntime })
+}
+
+/** Whether what is mounted below a directory stays out of a container that is given the directory (seen with 1.1.5). */
+export function isRunc({ DefaultRuntime }: Pick<EngineInfo, 'DefaultRuntime'>): boolean {
+  return runc.includes(DefaultRuntime ?? '')
 }
 
 /** `name=seccomp,profile=default`. */

@@ -9,7 +9,7 @@ import { bounded, faultOf } from './calls.ts'
 import { connectTo } from './client.ts'
 import { dockerEngine } from './docker.ts'
 import { type CheckedImage, type Engine, type EngineFault, type EngineKind, engineKinds } from './engine.ts'
-import { checkEngine, type EngineInfo, hasOpenCgroups, infoSchema, isSameHost } from './engine-checks.ts'
+import { checkEngine, type EngineInfo, hasOpenCgroups, infoSchema, isRunc, isSameHost } from './engine-checks.ts'
 import { podmanEngine } from './podman.ts'
 import { privatePodman } from './private-podman.ts'
 import { podmanProfile } from './seccomp.ts'
@@ -144,7 +144,7 @@ async function ask(kind: EngineKind, address: Pick<EngineAddress, 'at' | 'shown'
   checkEngine(kind, address.shown, info)
   const isLocal = isSameHost(info, 'socketPath' in address.at)
   refuseElsewhere(kind, address.shown, info, isLocal)
-  const hidesNestedMounts = info.DefaultRuntime === 'runc'
+  const hidesNestedMounts = isRunc(info)
   const about = { version: info.ServerVersion, address: address.shown, key, isLocal, hidesNestedMounts }
   if (kind === 'docker') return dockerEngine(connection, about)
   // A slice is what systemd wants, and agentctl makes none.

@@ -125,6 +125,15 @@ describe('case 25 and 32: an engine that says of itself', () => {
     expect(check({ SecurityOptions: ['name=apparmor', 'name=seccomp,profile=builtin', 'name=cgroupns'] })).toBe('none')
   })
 
+  it.each([
+    ['docker', 'io.containerd.runc.v2', 'none'],
+    ['podman', 'runc', 'none'],
+    ['podman', 'crun', 'none'],
+    ['podman', 'youki', 'engine_runtime'],
+  ] as const)('%s may run containers by %s: %s', (kind, DefaultRuntime, code) => {
+    expect(refusal(() => checkEngine(kind, 'unix:///x', { ...good, DefaultRuntime }))).toBe(code)
+  })
+
   it.each<[Partial<EngineInfo>, string]>([
     [{ OSType: 'windows' }, 'engine_not_linux'],
     [{ Rootless: true }, 'engine_rootless'],
@@ -135,6 +144,9 @@ describe('case 25 and 32: an engine that says of itself', () => {
     [{ SecurityOptions: [] }, 'engine_no_seccomp'],
     [{ SecurityOptions: null }, 'engine_no_seccomp'],
     [{ DefaultRuntime: 'runsc' }, 'engine_runtime'],
+    [{ DefaultRuntime: 'crun' }, 'engine_runtime'],
+    [{ DefaultRuntime: 'nvidia' }, 'engine_runtime'],
+    [{ DefaultRuntime: undefined } as Partial<EngineInfo>, 'engine_runtime'],
     [{ MemoryLimit: false }, 'engine_limit'],
     [{ SwapLimit: false }, 'engine_limit'],
     [{ CpuCfsPeriod: false }, 'engine_limit'],
