@@ -1,4 +1,5 @@
 import { hostname, release } from 'node:os'
+import path from 'node:path'
 import { z } from 'zod'
 import { ExecutorError } from '../executor.ts'
 import type { EngineKind } from './engine.ts'
@@ -57,7 +58,7 @@ export function checkEngine(kind: EngineKind, address: string, info: EngineInfo)
       'engine_no_seccomp',
       `does not filter system calls by its default seccomp profile (it has ${profile ?? 'none'}); start it without a profile of its own`,
     )
-  if (!runtimes[kind].includes(info.DefaultRuntime ?? ''))
+  if (!runtimes[kind].includes(nameOf(info)))
     refuse(
       'engine_runtime',
       `runs containers by ${JSON.stringify(info.DefaultRuntime ?? 'a runtime that it does not name')}, and what holds there is not known; make ${kind === 'docker' ? 'runc' : 'crun or runc'} its default runtime${info.DefaultRuntime?.includes('runsc') === true ? ', or use isolation: cell for gVisor' : ''}`,
@@ -82,7 +83,12 @@ export function hasOpenCgroups({ CgroupVersion, DefaultRuntime }: EngineInfo): b
 
 /** Whether what is mounted below a directory stays out of a container that is given the directory (seen with 1.1.5). */
 export function isRunc({ DefaultRuntime }: Pick<EngineInfo, 'DefaultRuntime'>): boolean {
-  return runc.includes(DefaultRuntime ?? '')
+  return runc.includes(nameOf({ DefaultRuntime }))
+}
+
+/** Podman also takes the path of one. */
+function nameOf({ DefaultRuntime }: Pick<EngineInfo, 'DefaultRuntime'>): string {
+  return path.posix.basename(DefaultRuntime ?? '')
 }
 
 /** `name=seccomp,profile=default`. */

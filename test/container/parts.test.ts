@@ -129,6 +129,7 @@ describe('case 25 and 32: an engine that says of itself', () => {
     ['docker', 'io.containerd.runc.v2', 'none'],
     ['podman', 'runc', 'none'],
     ['podman', 'crun', 'none'],
+    ['podman', '/usr/bin/crun', 'none'],
     ['podman', 'youki', 'engine_runtime'],
   ] as const)('%s may run containers by %s: %s', (kind, DefaultRuntime, code) => {
     expect(refusal(() => checkEngine(kind, 'unix:///x', { ...good, DefaultRuntime }))).toBe(code)
@@ -161,6 +162,7 @@ describe('case 25 and 32: an engine that says of itself', () => {
 describe('/sys/fs/cgroup', () => {
   it.each<[Partial<EngineInfo>, boolean]>([
     [{ CgroupVersion: '1', DefaultRuntime: 'runc' }, false],
+    [{ CgroupVersion: '1', DefaultRuntime: '/usr/sbin/runc' }, false],
     [{ CgroupVersion: '1', DefaultRuntime: 'crun' }, true],
     [{ CgroupVersion: '1', DefaultRuntime: '/usr/bin/crun' }, true],
     [{ DefaultRuntime: 'crun' }, true],
