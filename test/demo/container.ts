@@ -31,11 +31,18 @@ export async function containerStep(): Promise<void> {
   indented(missing.join('\n'))
 }
 
+/** An image on an engine that runs it by its own command: one that cannot, as crun on hybrid cgroups, is none. */
 async function makeImage(engine: string): Promise<{ id: string } | { missing: string }> {
+  let id = ''
   try {
     const { stdout } = await run('sh', [path.join(example, 'image'), engine], { timeout: 30_000 })
-    return { id: stdout.trim() }
+    id = stdout.trim()
+    // Podman's own limits are above what some hosts allow.
+    const limits = ['--ulimit=nofile=1024:1024', '--ulimit=nproc=1024:1024']
+    await run(engine, ['run', '--rm', '--network=none', ...limits, id, '/bin/true'], { timeout: 60_000 })
+    return { id }
   } catch (error) {
+    if (id !== '') await run(engine, ['rmi', '-f', id], { timeout: 30_000 })
     const stderr = error instanceof Error && 'stderr' in error ? String(error.stderr).trim() : ''
     return { missing: stderr === '' ? String(error) : (stderr.split('\n').at(-1) ?? stderr) }
   }
