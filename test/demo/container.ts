@@ -39,7 +39,9 @@ async function makeImage(engine: string): Promise<{ id: string } | { missing: st
     id = stdout.trim()
     // Podman's own limits are above what some hosts allow.
     const limits = ['--ulimit=nofile=1024:1024', '--ulimit=nproc=1024:1024']
-    await run(engine, ['run', '--rm', '--network=none', ...limits, id, '/bin/true'], { timeout: 60_000 })
+    await run(engine, ['run', '--rm', '--network=none', ...limits, id, '/bin/sha256sum', '/dev/null'], {
+      timeout: 60_000,
+    })
     return { id }
   } catch (error) {
     if (id !== '') await run(engine, ['rmi', '-f', id], { timeout: 30_000 })
