@@ -44,6 +44,8 @@ export function podmanSpec(spec: ContainerSpec, { seccompProfile, coversCgroups 
     terminal: false,
     labels: { ...spec.labels },
     read_only_filesystem: true,
+    // Nothing of its own layer is to outlive it: no write of it waits for the disk, as with `podman run --rm`.
+    volatile: true,
     cap_drop: ['ALL'],
     no_new_privileges: true,
     seccomp_profile_path: seccompProfile,

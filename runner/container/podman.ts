@@ -1,6 +1,6 @@
 import { z } from 'zod'
-import { type Connection, EngineClient } from './client.ts'
-import type { Engine } from './engine.ts'
+import { type Connection, EngineClient, orGone } from './client.ts'
+import type { CheckedImage, Engine } from './engine.ts'
 import { imageOf } from './image.ts'
 import { podmanAsked, podmanControls } from './podman-controls.ts'
 import { type PodmanSettings, podmanSpec } from './podman-spec.ts'
@@ -28,10 +28,18 @@ export function podmanEngine(
     id => `${native}/containers/${id}/json`,
     inspected => podmanControls(inspected, seccompProfile),
   )
+  const images = new Map<string, CheckedImage>()
   return {
     kind: 'podman',
     ...about,
-    image: reference => imageOf(client, reference),
+    async image(reference) {
+      const known = images.get(reference)
+      // What an id names never changes: whether it is still there is asked more quickly than what it is.
+      if (known !== undefined && (await isThere(client, known))) return known
+      const image = await imageOf(client, reference)
+      if (image !== null) images.set(reference, image)
+      return image
+    },
     async create(spec) {
       const body = podmanSpec(spec, { seccompProfile, coversCgroups })
       const made = await client.call('create', 'POST', `${native}/containers/create`, {
@@ -51,4 +59,8 @@ export function podmanEngine(
     remove: id => client.remove(id),
     list: () => client.list(),
   }
+}
+
+async function isThere(client: EngineClient, { id }: CheckedImage): Promise<boolean> {
+  return (await orGone(client.call('image', 'GET', `${native}/images/${id}/exists`, { ok: [204] }))) !== null
 }

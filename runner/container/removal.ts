@@ -1,4 +1,4 @@
-import { setTimeout as sleep } from 'node:timers/promises'
+import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises'
 import { type Seen, seeProcess } from '../process/containment/proc.ts'
 import { within } from './calls.ts'
 import type { Engine } from './engine.ts'
@@ -30,8 +30,11 @@ export async function removeContainer(removal: Removal): Promise<boolean> {
   if (mayRun) await kill(removal, left)
   await within(left(), engine.remove(id))
   const inspected = engine.inspect(id).then(state => state === null)
-  const isGone = (await within(Math.max(left(), lookMilliseconds), inspected)) === true
+  const looking = within(Math.max(left(), lookMilliseconds), inspected)
+  // The engine answers while the cgroup is removed: the request is on its way only then.
+  await nextTurn()
   const stays = cgroupParent === null ? null : await removeParent(cgroupParent)
+  const isGone = (await looking) === true
   if (isGone && stays === null) forgetContainer()
   return isGone && !isThere(init)
 }

@@ -1,15 +1,18 @@
 import { statSync } from 'node:fs'
 import type { Duplex } from 'node:stream'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { describeError } from '../../policy/redact.ts'
 import type { ProcessEnd } from '../executor.ts'
 import { identityOf } from '../facts/directory.ts'
 import { type Seen, seeProcess } from '../process/containment/proc.ts'
 import { within } from './calls.ts'
+import { holdMovesQuick } from './cgroup-lock.ts'
 import type { ContainerProcess, ContainerResult, ControlsFound, RunningContainer } from './container.ts'
 import { specOf } from './container-spec.ts'
 import { EndWatch } from './end-watch.ts'
-import { type ContainerSpec, EngineFault } from './engine.ts'
+import { type ContainerSpec, type ContainerState, EngineFault } from './engine.ts'
 import { initFaults, readInit } from './init.ts'
+import { firstBelow } from './members.ts'
 import { memoryRanOut } from './memory-evidence.ts'
 import { refuseNested } from './nested-mounts.ts'
 import { forgetContainer, noteContainer } from './notes.ts'
@@ -23,6 +26,8 @@ const removeMilliseconds = 20_000
 const removeCancelledMilliseconds = 3_500
 /** How long a run that was told to stop waits for a container that is just being made. */
 const lateCreateMilliseconds = 1_000
+/** A container that has ended within this time after its start is asked about once, and not twice. */
+const quickMilliseconds = 10
 
 /**
  * Runs one command in one container: made, looked at, attached, started, waited for, removed, and proven to be gone. It
@@ -109,19 +114,12 @@ class Life {
 
   /** From nothing to its end; throws Stopped for every other end. */
   async #live(): Promise<ProcessEnd> {
-    const { cwd, stdin, timeoutSeconds, beforeStart } = this.#request
+    const { cwd, stdin, timeoutSeconds, engine } = this.#request
     refuseUnfit(this.#request)
     this.#refuseSwapped()
     const id = await this.#create()
-    const listening = this.#attach(id, 'output').then(stream => this.#output.listen(stream))
-    await Promise.all([listening, this.#check(id)])
-    const input = stdin === null ? null : await this.#attach(id, 'stdin')
-    await beforeStart?.(id)
-    this.#refuseSwapped()
-    this.#refuseDeaf()
-    const exited = this.#watch.ended(id)
-    exited.catch(() => {})
-    await this.#unlessStopped(this.#start(id))
+    const letMovesGo = engine.isLocal ? holdMovesQuick() : () => {}
+    const { input, exited } = await this.#begin(id).finally(letMovesGo)
     this.#haltWhereSwapped()
     const timer = setTimeout(() => this.#halt({ kind: 'timed_out', seconds: timeoutSeconds }), timeoutSeconds * 1_000)
     try {
@@ -133,6 +131,21 @@ class Life {
     } finally {
       clearTimeout(timer)
     }
+  }
+
+  /** Listens to it, looks at what was made, and starts it. */
+  async #begin(id: string): Promise<{ input: Duplex | null; exited: Promise<void> }> {
+    const { stdin, beforeStart } = this.#request
+    const listening = this.#attach(id, 'output').then(stream => this.#output.listen(stream))
+    await Promise.all([listening, this.#check(id)])
+    const input = stdin === null ? null : await this.#attach(id, 'stdin')
+    await beforeStart?.(id)
+    this.#refuseSwapped()
+    this.#refuseDeaf()
+    const exited = this.#watch.ended(id)
+    exited.catch(() => {})
+    await this.#unlessStopped(this.#start(id))
+    return { input, exited }
   }
 
   async #unlessStopped<T>(act: Promise<T>): Promise<T> {
@@ -246,21 +259,32 @@ class Life {
 
   async #lookAtInit(id: string, cwd: ContainerProcess['cwd']): Promise<void> {
     const { engine } = this.#request
-    const state = await engine.inspect(id).catch(() => null)
-    if (state !== null) this.#watch.isSameStart(state)
+    const { cgroupParent } = this.#spec
+    const seen = cgroupParent === null ? null : firstBelow(cgroupParent)
+    const asking = this.#stateOfStart(id, seen !== null)
     if (!engine.isLocal) {
       this.#controls.init = { notReadable: 'its processes are not those of this host' }
       return
     }
-    const pid = state?.pid ?? 0
+    const pid = seen ?? (await asking)?.pid ?? 0
     if (pid > 0) this.#init = seeProcess(pid)
     const init = await readInit(pid, cwd)
+    await asking
     this.#controls.init = init
     if ('notReadable' in init) return
     const faults = initFaults(init)
     if (faults.length === 0) return
     const what = `${faults.join(', ')} of the container's first process is not as asked for`
     this.#halt({ kind: 'lost', message: `${what}; it was killed` })
+  }
+
+  /** As it is after the start, which it is then known by; where nothing waits for that, null for one that ends at once. */
+  async #stateOfStart(id: string, mayWait: boolean): Promise<ContainerState | null> {
+    if (mayWait) await Promise.race([this.#output.ended, sleep(quickMilliseconds)])
+    if (this.#output.hasEnded) return null
+    const state = await this.#request.engine.inspect(id).catch(() => null)
+    if (state !== null) this.#watch.isSameStart(state)
+    return state
   }
 
   /** Its end with all of its output. */

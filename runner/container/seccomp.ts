@@ -42,12 +42,20 @@ const ENOSYS = 38
 const families = [1, 2, 10]
 const netlink = 16
 const netlinkAudit = 9
+/**
+ * The second way into an x86-64 kernel, with numbers of its own: Debian's kernels have it switched off, and what a filter
+ * knows of it makes up half of the time that the runtime takes to build one (some 10 ms for each container).
+ */
+const x32 = 'SCMP_ARCH_X32'
 /** The flags of clone(2) that make a namespace: mount, cgroup, uts, ipc, user, pid, net. */
 const newNamespaces = [0x2_0000, 0x200_0000, 0x400_0000, 0x800_0000, 0x1000_0000, 0x2000_0000, 0x4000_0000]
 
 const profileSchema = z.looseObject({
   defaultAction: z.literal('SCMP_ACT_ERRNO'),
   syscalls: z.array(z.looseObject({ names: z.array(z.string()), action: z.string() })),
+  archMap: z
+    .array(z.looseObject({ architecture: z.string(), subArchitectures: z.array(z.string()).nullable() }))
+    .optional(),
 })
 
 /**
@@ -105,6 +113,7 @@ function reduced(profile: z.infer<typeof profileSchema>) {
   const equal = (index: number, value: number) => ({ index, value, op: 'SCMP_CMP_EQ' })
   return {
     ...profile,
+    ...(profile.archMap !== undefined && { archMap: profile.archMap.map(withoutX32) }),
     syscalls: [
       ...kept,
       { names: refused, action: 'SCMP_ACT_ERRNO', errnoRet: EPERM },
@@ -132,6 +141,10 @@ function reduced(profile: z.infer<typeof profileSchema>) {
       { names: ['clone3'], action: 'SCMP_ACT_ERRNO', errnoRet: ENOSYS },
     ],
   }
+}
+
+function withoutX32<T extends { subArchitectures: string[] | null }>(entry: T): T {
+  return { ...entry, subArchitectures: entry.subArchitectures?.filter(one => one !== x32) ?? null }
 }
 
 function contentOf(file: string): string | null {

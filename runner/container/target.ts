@@ -23,8 +23,11 @@ export async function containerTarget(
   const place = containerPlace(host.workspace, command)
   if ('known' in place) return { facts: { kind: 'container', container: place } }
   try {
+    // The engine answers while the directory is looked through.
+    const finding = findEngine(container.runtime, container.image, host.environment)
+    finding.catch(() => {})
     refuseDoors(place.cwd)
-    const found = await findEngine(container.runtime, container.image, host.environment)
+    const found = await finding
     refuseNested(place.cwd, found.engine)
     const fact = containerFact(host.workspace, command, place, found, variables.facts)
     if (!fact.known) {

@@ -325,6 +325,18 @@ describe("Podman's seccomp profile", () => {
     expect(made(JSON.stringify(profile))).toBe(file)
   })
 
+  it('knows nothing of x32, and all else of the architectures', () => {
+    const archMap = [
+      { architecture: 'SCMP_ARCH_X86_64', subArchitectures: ['SCMP_ARCH_X86', 'SCMP_ARCH_X32'] },
+      { architecture: 'SCMP_ARCH_AARCH64', subArchitectures: ['SCMP_ARCH_ARM'] },
+      { architecture: 'SCMP_ARCH_RISCV64', subArchitectures: null },
+    ]
+    const text = readFileSync(made(JSON.stringify({ ...profile, archMap })), 'utf8')
+    const [first, ...others] = archMap
+    expect(JSON.parse(text)).toMatchObject({ archMap: [{ ...first, subArchitectures: ['SCMP_ARCH_X86'] }, ...others] })
+    expect(readFileSync(made(JSON.stringify(profile)), 'utf8')).not.toContain('archMap')
+  })
+
   it.each(['no JSON', '{}', JSON.stringify({ ...profile, defaultAction: 'SCMP_ACT_ALLOW' })])(
     'is not made of %s',
     text => {

@@ -1,9 +1,12 @@
 import { execFile } from 'node:child_process'
-import { mkdirSync, writeFileSync } from 'node:fs'
+import { copyFileSync, existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { promisify } from 'node:util'
 import { plainEnvironment } from './docker.ts'
 import { type Server, serve, whenItAnswers } from './processes.ts'
+
+/** Members of cgroup v2 where it is mounted beside v1, which crun refuses. */
+const beside = '/sys/fs/cgroup/unified/cgroup.procs'
 
 /**
  * Podman with its storage and state below one directory, and its API on a socket there. Its runtime is crun, Debian's
@@ -18,7 +21,8 @@ export async function startPodman(
   const runtime = process.env['AGENTCTL_TEST_PODMAN_RUNTIME'] ?? 'crun'
   writeFileSync(at('containers.conf'), containersConf(at, runtime))
   const source = path.join(import.meta.dirname, 'crun.c')
-  await promisify(execFile)('gcc', ['-static', '-O1', '-Wall', '-o', at('crun'), source])
+  if (existsSync(beside)) await promisify(execFile)('gcc', ['-static', '-O1', '-Wall', '-o', at('crun'), source])
+  else copyFileSync('/usr/bin/crun', at('crun'))
   writeFileSync(
     at('storage.conf'),
     `[storage]\ndriver = "overlay"\ngraphroot = "${at('data')}"\nrunroot = "${at('run')}"\n`,

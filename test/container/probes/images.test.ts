@@ -1,6 +1,7 @@
 import { chmodSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { expect, it } from 'vitest'
+import { askEngine } from '../../engines/api.ts'
 import { type ImageRecipe, makeImage } from '../../engines/images.ts'
 import { describeEngines } from '../../engines/provided.ts'
 import { useRoom } from './support.ts'
@@ -41,6 +42,20 @@ describeEngines('an image that wants more', one => {
     // PWD and SHLVL are the shell's own.
     const names = variables.split('\0').map(entry => entry.replace(/^(HOME|HOSTNAME|PWD|SHLVL)=.*/, '$1'))
     expect(names.sort()).toEqual(['', 'HOME', 'HOSTNAME', 'PATH=/elsewhere:/bin', 'PWD', 'SHLVL'])
+  })
+
+  it('is no longer there once it was removed, also where it was seen a moment ago', async () => {
+    const recipe = { name: 'removed', config: { Labels: { name: 'removed' } } }
+    const image = (await makeImage(one.engines, recipe))[one.engine.kind]
+    await room.find(image.reference)
+    expect((await room.probe(['exit', '0'], { imageReference: image.reference })).end).toEqual({
+      kind: 'exited',
+      code: 0,
+    })
+    await askEngine(one.engine, 'DELETE', `/images/${image.id}?force=true`)
+    await expect(room.find(image.reference)).rejects.toMatchObject({ code: 'image_absent' })
+    await makeImage(one.engines, recipe)
+    expect((await room.find(image.reference)).image.id).toBe(image.id)
   })
 
   it('cannot choose the labels by which its container is known', async () => {
