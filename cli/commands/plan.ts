@@ -50,10 +50,12 @@ function taskLines(task: PlanTask | undefined): Line[] {
   return [[['bold', `  ${task.id}`], `  ${task.action.kind}${needs}${when}`]]
 }
 
-function processLines({ action, kind, tasks, isolation, command, args, limits }: Plan['processes'][number]): Line[] {
+function processLines(one: Plan['processes'][number]): Line[] {
+  const { action, kind, tasks, isolation, command, args, container, limits } = one
   const argv = [command, ...args].map(word => JSON.stringify(word)).join(' ')
   return [
     `  ${action} (${kind}, ${shownIsolation(isolation)}) in ${tasks.join(', ')}: ${argv}`,
+    ...(container === null ? [] : [`    image ${container.image}, engine ${container.runtime}`]),
     `    ${Object.entries(limits)
       .map(([name, value]) => `${name} ${value}`)
       .join(', ')}`,

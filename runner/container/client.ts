@@ -14,6 +14,8 @@ import { label } from './labels.ts'
 const quick = 15_000
 const slow = 60_000
 
+const createdSchema = z.object({ Id: z.string().regex(/^[0-9a-f]{64}$/) })
+const pathSchema = z.object({ linkTarget: z.string() })
 const stateSchema = z.object({
   State: z.object({
     Running: z.boolean(),
@@ -54,11 +56,30 @@ export class EngineClient {
     )
   }
 
-  async create(body: object): Promise<string> {
-    const made = await bounded('create', slow, abortSignal =>
-      this.#docker.createContainer({ ...body, abortSignal } as Docker.ContainerCreateOptions),
-    )
-    return made.id
+  /** By hand: dockerode's own writes all of it, values of secrets too, into the address beside the body. */
+  async create(path: string, body: object): Promise<string> {
+    const made = await this.call('create', 'POST', path, { body, ok: [201], limit: slow })
+    const parsed = createdSchema.safeParse(made)
+    if (!parsed.success) throw new EngineFault(null, '', `create: not understood: ${z.prettifyError(parsed.error)}`)
+    return parsed.data.Id
+  }
+
+  /** Where a path in a container leads, itself where it is no link; null where nothing is there. */
+  async target(id: string, path: string): Promise<string | null> {
+    const request = {
+      method: 'HEAD' as const,
+      path: `/containers/${id}/archive?path=${encodeURIComponent(path)}&`,
+      isStream: true,
+      // A link that leads to nothing is told with 404.
+      statusCodes: statuses([200, 404]),
+    }
+    const answer = await bounded('look', slow, signal => this.#dial(request, signal))
+    const { headers, statusCode } = (answer as IncomingMessage).resume()
+    const header = headers['x-docker-container-path-stat']
+    if (header === undefined && statusCode === 404) return null
+    const parsed = pathSchema.safeParse(decoded(String(header)))
+    if (!parsed.success) throw new EngineFault(null, '', `look: not understood: ${z.prettifyError(parsed.error)}`)
+    return parsed.data.linkTarget === '' ? path : parsed.data.linkTarget
   }
 
   async attach(id: string, to: 'output' | 'stdin'): Promise<Duplex> {
@@ -170,7 +191,7 @@ interface CallOptions {
 }
 
 interface DialOptions {
-  method: 'GET' | 'POST'
+  method: 'GET' | 'POST' | 'HEAD'
   path: string
   options?: { _body: object }
   isStream?: boolean
@@ -182,6 +203,17 @@ interface Modem {
   dial(options: DialOptions & { abortSignal: AbortSignal }, done: (error: Error | null, data: unknown) => void): void
 }
 
+/** Its HTTP client would print each request and answer, with values of secrets, where DEBUG is set as it is loaded. */
+async function silently<T>(load: () => Promise<T>): Promise<T> {
+  const { DEBUG: asked } = process.env
+  delete process.env['DEBUG']
+  try {
+    return await load()
+  } finally {
+    if (asked !== undefined) process.env['DEBUG'] = asked
+  }
+}
+
 /** dockerode for one engine, and where that is. */
 export interface Connection {
   docker: Docker
@@ -190,9 +222,17 @@ export interface Connection {
 
 /** Loads dockerode, at the first container and never before. */
 export async function connectTo(at: EndPoint): Promise<Connection> {
-  const { default: Docker } = await import('dockerode')
+  const Docker = await silently(async () => (await import('dockerode')).default)
   // Explicit, since its own defaults come from the environment of this process.
   return { docker: new Docker({ host: '', timeout: 0, ...at }), at }
+}
+
+function decoded(header: string): unknown {
+  try {
+    return JSON.parse(Buffer.from(header, 'base64').toString())
+  } catch {
+    return null
+  }
 }
 
 /** Null for what is not there. */

@@ -1,11 +1,16 @@
 import { type Dirent, lstatSync, opendirSync, type Stats } from 'node:fs'
-import path from 'node:path'
 import { ExecutorError } from '../executor.ts'
 import type { Directory } from '../facts/directory.ts'
 import { user } from './fixed.ts'
 
 /** More entries than this in a working directory are not walked, and so not run beside. */
 const entriesMax = 250_000
+const [here, slash] = [Buffer.from('.'), Buffer.from('/')] as const
+/** Its types know no names that are bytes. */
+interface Dir<Name extends string | Buffer> {
+  readSync(): Dirent<Name> | null
+  closeSync(): void
+}
 
 /**
  * Refuses a working directory in which the container's user could reach a program of the host: a read-only bind stops no
@@ -14,12 +19,12 @@ const entriesMax = 250_000
  */
 export function refuseDoors(cwd: Directory): void {
   if (process.platform !== 'linux' || cwd.fd === null) return
-  const root = `/proc/self/fd/${cwd.fd}`
-  const { dev } = lstatSync(`${root}/.`)
+  const root = Buffer.from(`/proc/self/fd/${cwd.fd}/`)
+  const { dev } = lstatSync(Buffer.concat([root, here]))
   let seen = 0
-  const waiting = ['.']
+  const waiting = [here]
   for (let folder = waiting.pop(); folder !== undefined; folder = waiting.pop()) {
-    for (const entry of entriesOf(`${root}/${folder}`)) {
+    for (const entry of entriesOf(Buffer.concat([root, folder]))) {
       seen += 1
       if (seen > entriesMax)
         throw new ExecutorError(
@@ -28,17 +33,17 @@ export function refuseDoors(cwd: Directory): void {
         )
       const isDoor = entry.isSocket() || entry.isFIFO()
       if (!isDoor && !entry.isDirectory()) continue
-      const place = path.join(folder, entry.name)
-      const stat = lstatSync(`${root}/${place}`, { throwIfNoEntry: false })
+      const place = Buffer.concat([folder, slash, entry.name])
+      const stat = lstatSync(Buffer.concat([root, place]), { throwIfNoEntry: false })
       if (stat === undefined) continue
-      if (isDoor && may(stat, 0o2)) throw doorIn(cwd, place, entry)
+      if (isDoor && may(stat, 0o2)) throw doorIn(cwd, place.toString().slice(2), entry)
       // Nothing that is mounted below comes along.
       if (entry.isDirectory() && stat.dev === dev && may(stat, 0o1)) waiting.push(place)
     }
   }
 }
 
-function doorIn(cwd: Directory, place: string, entry: Dirent): ExecutorError {
+function doorIn(cwd: Directory, place: string, entry: Dirent<Buffer>): ExecutorError {
   const what = entry.isSocket() ? 'socket' : 'FIFO'
   return new ExecutorError(
     'open_door',
@@ -52,8 +57,9 @@ function may({ mode, uid, gid }: Stats, bit: number): boolean {
   return (mode & (bit << shift)) !== 0
 }
 
-function* entriesOf(folder: string): Generator<Dirent> {
-  const open = opendirSync(folder)
+/** A name is bytes: as a text, one that is no UTF-8 would be another's, and not be found. */
+function* entriesOf(folder: Buffer): Generator<Dirent<Buffer>> {
+  const open = opendirSync(folder, { encoding: 'buffer' as BufferEncoding }) as unknown as Dir<Buffer>
   try {
     for (let entry = open.readSync(); entry !== null; entry = open.readSync()) yield entry
   } finally {

@@ -24,15 +24,24 @@ export class EndWatch {
   readonly #engine: Engine
   readonly #output: ContainerOutput
   readonly #halt: (end: ProcessEnd) => void
+  /** Whether its first process is seen alive; answers once that can be known. */
+  readonly #lives: () => Promise<boolean>
   /** Once aborted nobody waits for it any more. */
   readonly #over: AbortSignal
   #startedAt: string | null = null
   /** As it was seen over; null until then. */
   state: ContainerState | null = null
 
-  constructor(engine: Engine, output: ContainerOutput, over: AbortSignal, halt: (end: ProcessEnd) => void) {
+  constructor(
+    engine: Engine,
+    output: ContainerOutput,
+    lives: () => Promise<boolean>,
+    over: AbortSignal,
+    halt: (end: ProcessEnd) => void,
+  ) {
     this.#engine = engine
     this.#output = output
+    this.#lives = lives
     this.#over = over
     this.#halt = halt
   }
@@ -58,6 +67,7 @@ export class EndWatch {
     while (!this.#output.hasEnded) {
       if (this.#over.aborted) return
       await Promise.race([sleep(watchMilliseconds, null, { ref: false }), this.#output.ended])
+      if (this.#output.hasEnded && (await this.#lives())) this.#lost('its output broke off while it ran')
       if (await this.#isOver(id)) return
     }
     const endedAt = performance.now()

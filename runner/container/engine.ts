@@ -84,6 +84,8 @@ export interface Engine {
   readonly hidesNestedMounts: boolean
   /** Null where the image is not there. */
   image(reference: string): Promise<CheckedImage | null>
+  /** Refuses an image that leads a mount of the engine elsewhere, asked of a container that was only made. Throws ExecutorError. */
+  refuseLinks(id: string, image: CheckedImage): Promise<void>
   /** Answers the id of the container. */
   create(spec: ContainerSpec): Promise<string>
   /** What `inspect` must show of a container that was made from this. */

@@ -1,6 +1,8 @@
+import { posix } from 'node:path'
 import { z } from 'zod'
 import { type EngineClient, orGone } from './client.ts'
 import { type CheckedImage, EngineFault } from './engine.ts'
+import { workspace } from './fixed.ts'
 
 const imageSchema = z.object({
   Id: z.string().regex(/^(sha256:)?[0-9a-f]{64}$/),
@@ -34,9 +36,16 @@ export function readImage(reference: string, inspected: unknown): CheckedImage {
     reference,
     id,
     variables: entries.map(([name]) => name).filter(name => name !== ''),
-    path: entries.find(([name]) => name === 'PATH')?.[1] ?? null,
+    path: searchPath(entries.find(([name]) => name === 'PATH')?.[1] ?? ''),
     volumes: Object.keys(Config?.Volumes ?? {}),
   }
+}
+
+/** Of an image's PATH what leads to the image itself: by no name would a file of the working directory be the command. */
+function searchPath(path: string): string | null {
+  const inside = (place: string) => posix.normalize(`${place}/`).startsWith(`${workspace}/`)
+  const kept = path.split(':').filter(place => place.startsWith('/') && !inside(place))
+  return kept.length === 0 ? null : kept.join(':')
 }
 
 /** An image by reference, the same call on both engines. */

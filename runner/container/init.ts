@@ -1,4 +1,4 @@
-import { readFileSync, readlinkSync, statSync } from 'node:fs'
+import { existsSync, lstatSync, readFileSync, readlinkSync, statSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Directory } from '../facts/directory.ts'
 import { identityOf } from '../facts/directory.ts'
@@ -63,7 +63,6 @@ function look(pid: number, cwd: Directory): InitControls {
         return [name, value.trim()] as const
       }),
   )
-  const place = statSync(`/proc/${pid}/root${workspace}`)
   return {
     capBnd: status.get('CapBnd') ?? '',
     capEff: status.get('CapEff') ?? '',
@@ -73,7 +72,21 @@ function look(pid: number, cwd: Directory): InitControls {
     gid: status.get('Gid') ?? '',
     writable: writableMounts(readFileSync(`/proc/${pid}/mountinfo`, 'utf8'), place => isRootOnly(pid, place)),
     ownNamespaces: namespaces.filter(name => namespaceOf(pid, name) !== namespaceOf('self', name)).join(' '),
-    cwdIsSame: cwd.fd !== null && identityOf(cwd.fd) === `${place.dev}:${place.ino}`,
+    cwdIsSame: cwd.fd !== null && identityOf(cwd.fd) === placeOf(pid),
+  }
+}
+
+/**
+ * Device and inode of its /workspace. A link of the image there is not followed: an absolute one would lead through this
+ * host's own directories. Empty where a process that lives has none.
+ */
+function placeOf(pid: number): string {
+  try {
+    const { dev, ino } = lstatSync(`/proc/${pid}/root${workspace}`)
+    return `${dev}:${ino}`
+  } catch (error) {
+    if (existsSync(`/proc/${pid}/root/.`)) return ''
+    throw error
   }
 }
 

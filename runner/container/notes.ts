@@ -1,4 +1,4 @@
-import { mkdirSync, readFileSync, unlinkSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, renameSync, unlinkSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { firstNames, ownIdentity } from '../process/containment/proc.ts'
 import { checkPlace, registryPlaces } from '../process/containment/registry.ts'
@@ -41,7 +41,9 @@ export function noteContainer({ key }: Pick<Engine, 'key'>, places = notePlaces(
       mkdirSync(place, { recursive: true, mode: 0o700 })
       checkPlace(place)
       const file = path.join(place, `${identity.pid}-${identity.start}`)
-      writeFileSync(file, [owner, ...engines, ''].join('\n'), { mode: 0o600 })
+      const draft = path.join(place, `.${identity.pid}-${identity.start}`)
+      writeFileSync(draft, [owner, ...engines, ''].join('\n'), { mode: 0o600 })
+      renameSync(draft, file)
       if (own === null) process.once('exit', forgetOwn)
       own = { file, owner, engines }
       return null

@@ -37,6 +37,10 @@ export class ContainerOutput {
     return { stdout: this.#capture.bytes('stdout'), stderr: this.#capture.bytes('stderr') }
   }
 
+  get wasHeard(): boolean {
+    return this.#heardAt > 0
+  }
+
   /** From now on nothing of it counts. */
   close(): void {
     this.#isClosed = true

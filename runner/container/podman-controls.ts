@@ -19,6 +19,8 @@ const inspectedSchema = z.object({
     Tty: z.boolean(),
     OpenStdin: z.boolean(),
     Healthcheck: z.object({ Test: z.array(z.string()) }).nullish(),
+    SystemdMode: z.boolean().optional(),
+    Annotations: z.record(z.string(), z.string()).nullish(),
   }),
   HostConfig: z.object({
     NetworkMode: z.string(),
@@ -94,6 +96,12 @@ export function podmanControls(inspected: unknown, seccompProfile: string): Cont
     openFiles: JSON.stringify(
       host.Ulimits.filter(({ Name }) => Name === 'RLIMIT_NOFILE').map(({ Soft, Hard }) => [Soft, Hard]),
     ),
+    systemd: String(Config.SystemdMode ?? false),
+    annotations: JSON.stringify(
+      Object.keys(Config.Annotations ?? {})
+        .filter(isForeign)
+        .sort(),
+    ),
     logDriver: host.LogConfig.Type,
     tmpfs: JSON.stringify(Object.entries(host.Tmpfs).map(readTmpfs).sort()),
     mounts: JSON.stringify(
@@ -133,6 +141,8 @@ export function podmanAsked(spec: ContainerSpec, coversCgroups: boolean): Contro
     cpuQuotaMicroseconds: String(quotaOf(spec)),
     pids: String(spec.pidsLimit),
     openFiles: JSON.stringify([[openFiles, openFiles]]),
+    systemd: 'false',
+    annotations: '[]',
     logDriver: 'none',
     tmpfs: JSON.stringify([readTmpfs(['/tmp', tmpOptions.join(',')]), ...covers].sort()),
     mounts: JSON.stringify([['bind', spec.source, workspace, 'ro', 'rprivate']]),
@@ -145,4 +155,27 @@ function readTmpfs([place, options]: [place: string, options: string]): [string,
   const bounding = ['rw', 'ro', 'noexec', 'nosuid', 'nodev', 'mode=1777']
   const kept = options.split(',').filter(one => bounding.includes(one) || one.startsWith('size='))
   return [place, kept.sort().join(',')]
+}
+
+/**
+ * Podman's own, which say again what it was asked. It hands those of an image on to the runtime, for which some are orders
+ * (crun: `run.oci.seccomp_bpf_data`): of them only what describes an image is let through.
+ */
+const ownAnnotations: ReadonlySet<string> = new Set([
+  'io.container.manager',
+  'io.kubernetes.cri-o.Created',
+  'io.kubernetes.cri-o.TTY',
+  'io.podman.annotations.autoremove',
+  'io.podman.annotations.init',
+  'io.podman.annotations.privileged',
+  'io.podman.annotations.publish-all',
+  'org.opencontainers.image.stopSignal',
+  'org.systemd.property.KillSignal',
+  'org.systemd.property.TimeoutStopUSec',
+])
+
+const describing = ['org.opencontainers.image.', 'com.docker.official-images.'] as const
+
+function isForeign(name: string): boolean {
+  return !ownAnnotations.has(name) && !describing.some(one => name.startsWith(one))
 }

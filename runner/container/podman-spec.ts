@@ -42,6 +42,8 @@ export function podmanSpec(spec: ContainerSpec, { seccompProfile, coversCgroups 
     httpproxy: false,
     stdin: spec.stdin,
     terminal: false,
+    // Else a command by the name of systemd or /sbin/init gets writable places and a writable cgroup.
+    systemd: 'false',
     labels: { ...spec.labels },
     read_only_filesystem: true,
     // Nothing of its own layer is to outlive it: no write of it waits for the disk, as with `podman run --rm`.

@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { type Connection, EngineClient, orGone } from './client.ts'
 import type { CheckedImage, Engine } from './engine.ts'
 import { imageOf } from './image.ts'
+import { refuseLinks } from './image-links.ts'
 import { podmanAsked, podmanControls } from './podman-controls.ts'
 import { type PodmanSettings, podmanSpec } from './podman-spec.ts'
 
@@ -49,6 +50,7 @@ export function podmanEngine(
       })
       return createdSchema.parse(made).Id
     },
+    refuseLinks: (id, image) => refuseLinks(client, id, image),
     asked: spec => podmanAsked(spec, coversCgroups),
     attach: (id, to) => client.attach(id, to),
     start: id => client.start(id),

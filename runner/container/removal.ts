@@ -8,6 +8,8 @@ import { forgetContainer } from './notes.ts'
 
 /** How long its last look may take, whatever was left of the time. */
 const lookMilliseconds = 500
+/** Between two attempts. */
+const againMilliseconds = 100
 
 /** What is to go. */
 export interface Removal {
@@ -28,13 +30,21 @@ export async function removeContainer(removal: Removal): Promise<boolean> {
   const deadline = performance.now() + milliseconds
   const left = () => Math.max(0, deadline - performance.now())
   if (mayRun) await kill(removal, left)
-  await within(left(), engine.remove(id))
-  const inspected = engine.inspect(id).then(state => state === null)
-  const looking = within(Math.max(left(), lookMilliseconds), inspected)
-  // The engine answers while the cgroup is removed: the request is on its way only then.
-  await nextTurn()
-  const stays = cgroupParent === null ? null : await removeParent(cgroupParent)
-  const isGone = (await looking) === true
+  let isGone = false
+  let stays: string | null = null
+  // An engine may say that somebody else removes it, and be right a moment later.
+  for (;;) {
+    await within(left(), engine.remove(id))
+    const inspected = engine.inspect(id).then(state => state === null)
+    const looking = within(Math.max(left(), lookMilliseconds), inspected)
+    // The engine answers while the cgroup is removed: the request is on its way only then.
+    await nextTurn()
+    stays = cgroupParent === null ? null : await removeParent(cgroupParent)
+    const looked = await looking
+    isGone = looked === true
+    if (looked !== false || left() === 0) break
+    await sleep(againMilliseconds)
+  }
   if (isGone && stays === null) forgetContainer()
   return isGone && !isThere(init)
 }
@@ -46,6 +56,9 @@ async function kill({ engine, id, init }: Removal, left: () => number): Promise<
   while (isThere(init) && left() > 0) await sleep(5)
 }
 
-function isThere(init: Seen | null): boolean {
-  return init !== null && seeProcess(init.pid)?.start === init.start
+/** Whether a process that was seen is still there and alive; false for one that never was seen. */
+export function isThere(init: Seen | null): boolean {
+  if (init === null) return false
+  const now = seeProcess(init.pid)
+  return now?.start === init.start && !now.dead
 }

@@ -17,7 +17,7 @@ import { memoryRanOut } from './memory-evidence.ts'
 import { refuseNested } from './nested-mounts.ts'
 import { forgetContainer, noteContainer } from './notes.ts'
 import { ContainerOutput } from './output.ts'
-import { removeContainer } from './removal.ts'
+import { isThere, removeContainer } from './removal.ts'
 import { startFault } from './start-fault.ts'
 import { refuseUnfit, Stopped } from './stopped.ts'
 
@@ -65,6 +65,9 @@ class Life {
   #mayExist = false
   #wasStarted = false
   #init: Seen | null = null
+  /** Resolves once it is known whether the first process was seen. */
+  readonly #looked = Promise.withResolvers<void>()
+  #timer: NodeJS.Timeout | undefined
 
   constructor(request: ContainerProcess, signal: AbortSignal) {
     const { engine, image } = request
@@ -81,7 +84,16 @@ class Life {
       removed: true,
       container: '',
     }
-    this.#watch = new EndWatch(engine, this.#output, this.#watching.signal, end => this.#halt(end))
+    this.#watch = new EndWatch(
+      engine,
+      this.#output,
+      async () => {
+        await this.#looked.promise
+        return isThere(this.#init)
+      },
+      this.#watching.signal,
+      end => this.#halt(end),
+    )
     // It may never be waited for.
     this.#stop.promise.catch(() => {})
   }
@@ -97,6 +109,7 @@ class Life {
       end = error instanceof Stopped ? error.end : { kind: 'lost', message: describeError(error) }
     }
     this.#isStopped = true
+    clearTimeout(this.#timer)
     this.#watching.abort()
     this.#output.close()
     this.#signal.removeEventListener('abort', onAbort)
@@ -114,28 +127,24 @@ class Life {
 
   /** From nothing to its end; throws Stopped for every other end. */
   async #live(): Promise<ProcessEnd> {
-    const { cwd, stdin, timeoutSeconds, engine } = this.#request
+    const { cwd, stdin, engine } = this.#request
     refuseUnfit(this.#request)
     this.#refuseSwapped()
     const id = await this.#create()
     const letMovesGo = engine.isLocal ? holdMovesQuick() : () => {}
     const { input, exited } = await this.#begin(id).finally(letMovesGo)
     this.#haltWhereSwapped()
-    const timer = setTimeout(() => this.#halt({ kind: 'timed_out', seconds: timeoutSeconds }), timeoutSeconds * 1_000)
-    try {
-      input?.end(stdin)
-      const looking = this.#lookAtInit(id, cwd)
-      await this.#unlessStopped(Promise.all([exited, looking]))
-      if ('notReadable' in this.#controls.init) this.#haltWhereSwapped()
-      return await this.#unlessStopped(this.#endSeen(id))
-    } finally {
-      clearTimeout(timer)
-    }
+    input?.end(stdin)
+    const looking = this.#lookAtInit(id, cwd)
+    await this.#unlessStopped(Promise.all([exited, looking]))
+    if ('notReadable' in this.#controls.init) this.#haltWhereSwapped()
+    return await this.#unlessStopped(this.#endSeen(id))
   }
 
   /** Listens to it, looks at what was made, and starts it. */
   async #begin(id: string): Promise<{ input: Duplex | null; exited: Promise<void> }> {
-    const { stdin, beforeStart } = this.#request
+    const { stdin, beforeStart, timeoutSeconds, engine, image } = this.#request
+    await this.#before('look into', engine.refuseLinks(id, image))
     const listening = this.#attach(id, 'output').then(stream => this.#output.listen(stream))
     await Promise.all([listening, this.#check(id)])
     const input = stdin === null ? null : await this.#attach(id, 'stdin')
@@ -144,6 +153,9 @@ class Life {
     this.#refuseDeaf()
     const exited = this.#watch.ended(id)
     exited.catch(() => {})
+    // It may run before an engine says so.
+    const onTimeout = () => this.#halt({ kind: 'timed_out', seconds: timeoutSeconds })
+    this.#timer = setTimeout(onTimeout, timeoutSeconds * 1_000)
     await this.#unlessStopped(this.#start(id))
     return { input, exited }
   }
@@ -156,7 +168,12 @@ class Life {
   async #create(): Promise<string> {
     const { engine } = this.#request
     if (this.#isStopped) await this.#stop.promise
-    noteContainer(engine)
+    const refusal = noteContainer(engine)
+    if (refusal !== null && process.platform === 'linux') {
+      forgetContainer()
+      const message = `the container could not be noted for whoever comes after agentctl: ${refusal}; nothing ran, make room or correct the owner of that place`
+      throw new Stopped({ kind: 'spawn_failed', code: 'not_noted', message })
+    }
     this.#mayExist = true
     const creating = engine.create(this.#spec).then(
       id => {
@@ -250,8 +267,10 @@ class Life {
       await engine.start(id)
     } catch (error) {
       const state = await engine.inspect(id).catch(() => null)
-      // Only where the engine says that it never ran is that known.
-      if (state !== null && !state.started && !state.running)
+      // Only where the engine answered, and says that it never ran, is that known: without an answer it may start it yet,
+      // and what has printed something ran.
+      const isAnswered = error instanceof EngineFault && error.status !== null
+      if (isAnswered && !this.#output.wasHeard && state !== null && !state.started && !state.running)
         throw new Stopped(startFault('start', error, this.#request))
       throw new Stopped({ kind: 'lost', message: `the engine failed at the start: ${describeError(error)}` })
     }
@@ -263,25 +282,42 @@ class Life {
     const seen = cgroupParent === null ? null : firstBelow(cgroupParent)
     const asking = this.#stateOfStart(id, seen !== null)
     if (!engine.isLocal) {
+      this.#looked.resolve()
       this.#controls.init = { notReadable: 'its processes are not those of this host' }
       return
     }
     const pid = seen ?? (await asking)?.pid ?? 0
     if (pid > 0) this.#init = seeProcess(pid)
+    this.#looked.resolve()
     const init = await readInit(pid, cwd)
     await asking
     this.#controls.init = init
-    if ('notReadable' in init) return
+    if ('notReadable' in init) {
+      await this.#refuseUnseen(id, pid)
+      return
+    }
     const faults = initFaults(init)
     if (faults.length === 0) return
     const what = `${faults.join(', ')} of the container's first process is not as asked for`
     this.#halt({ kind: 'lost', message: `${what}; it was killed` })
   }
 
+  /** What is not seen here and runs for the engine is a process of another system, or of another pid namespace. */
+  async #refuseUnseen(id: string, pid: number): Promise<void> {
+    if (pid === 0 || this.#output.hasEnded || seeProcess(pid) !== null) return
+    const state = await this.#request.engine.inspect(id).catch(() => null)
+    if (state?.running !== true || state.pid !== pid || seeProcess(pid) !== null) return
+    const { kind, address } = this.#request.engine
+    const message = `${kind} at ${address} runs in another pid namespace than agentctl, so that what it sees is not known; it was killed`
+    this.#halt({ kind: 'lost', message })
+  }
+
   /** As it is after the start, which it is then known by; where nothing waits for that, null for one that ends at once. */
   async #stateOfStart(id: string, mayWait: boolean): Promise<ContainerState | null> {
-    if (mayWait) await Promise.race([this.#output.ended, sleep(quickMilliseconds)])
-    if (this.#output.hasEnded) return null
+    if (mayWait) {
+      await Promise.race([this.#output.ended, sleep(quickMilliseconds)])
+      if (this.#output.hasEnded) return null
+    }
     const state = await this.#request.engine.inspect(id).catch(() => null)
     if (state !== null) this.#watch.isSameStart(state)
     return state

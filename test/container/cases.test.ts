@@ -21,11 +21,11 @@ describeEngines('case 22: a container whose output breaks off', one => {
   const room = useRoom(one)
   const line = Buffer.byteLength('1\n')
 
-  const cutAfter = async (bytes: number) => {
+  const cutAfter = async (bytes: number, script = 'echo 1; sleep 4; echo 2') => {
     const proxy = await proxyOf(one.engine, bytes)
     onTestFinished(() => proxy.close())
     const { engine } = await findEngine(one.engine.kind, one.busybox.reference, proxy.environment)
-    return await room.probe(['-c', 'echo 1; sleep 4; echo 2'], { command: '/bin/sh', engine })
+    return await room.probe(['-c', script], { command: '/bin/sh', engine })
   }
 
   it.each([
@@ -34,6 +34,15 @@ describeEngines('case 22: a container whose output breaks off', one => {
     ['before the first, each time', 0],
   ])('is no success, whatever it ends with: %s', async (_, bytes) => {
     expect((await cutAfter(bytes)).end.kind).toBeOneOf(bytes === 0 ? ['lost', 'spawn_failed'] : ['lost'])
+  })
+
+  it.each([
+    'echo 1; sleep 0.1; echo 2; sleep 1; exit 0',
+    'echo 1; sleep 0.2; echo 2',
+    'sleep 0.3; echo 1; sleep 0.2; echo 2',
+  ])('is no success where it ends soon after: %s', async script => {
+    const { end, stdout } = await cutAfter(8 + line, script)
+    expect({ end, stdout }).toMatchObject({ end: { kind: 'lost' }, stdout: '1\n' })
   })
 
   it('is what it ends with where the program itself closed its output', async () => {

@@ -2,7 +2,9 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import type { Duplex } from 'node:stream'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, it } from 'vitest'
+import { EngineFault } from '../../../runner/container/engine.ts'
 import { engineKey } from '../../../runner/container/find-engine.ts'
 import { reapNoted } from '../../../runner/container/reap.ts'
 import { askEngine, callEngine } from '../../engines/api.ts'
@@ -13,6 +15,61 @@ import { useRoom } from './support.ts'
 describeEngines('what somebody else does', one => {
   const room = useRoom(one)
   const { engine } = one
+
+  it('counts the time from before an answer that comes late', async () => {
+    const { engine: real } = await room.find()
+    const late = {
+      ...real,
+      async start(id: string) {
+        await real.start(id)
+        await sleep(5_000)
+      },
+    }
+    const script = ['-c', 'sleep 4; echo ran']
+    const { end, stdout } = await room.probe(script, { command: '/bin/sh', engine: late, timeoutSeconds: 1 })
+    expect({ end, stdout }).toEqual({ end: { kind: 'timed_out', seconds: 1 }, stdout: '' })
+  })
+
+  it.each([
+    ['that it could not, after something was printed', 500],
+    ['nothing', null],
+  ])('is lost where the start answers %s, and the engine shows it as never started', async (_, status) => {
+    const { engine: real } = await room.find()
+    const { promise: isHeard, resolve: heard } = Promise.withResolvers<void>()
+    let hasStarted = false
+    const broken = {
+      ...real,
+      async start(id: string) {
+        if (status !== null) {
+          await real.start(id)
+          await isHeard
+        }
+        hasStarted = true
+        throw new EngineFault(status, '', 'start: broken')
+      },
+      async inspect(id: string) {
+        const state = await real.inspect(id)
+        return hasStarted && state !== null ? { ...state, started: false, running: false, over: false } : state
+      },
+    }
+    const script = ['-c', 'echo ran; sleep 100']
+    const { end, controls } = await room.probe(script, { command: '/bin/sh', engine: broken, onOutput: () => heard() })
+    expect({ kind: end.kind, removed: controls.removed }).toEqual({ kind: 'lost', removed: true })
+  })
+
+  it('is asked again to remove what it did not the first time', async () => {
+    const { engine: real } = await room.find()
+    let times = 0
+    const forgetful = {
+      ...real,
+      async remove(id: string) {
+        times += 1
+        if (times > 2) await real.remove(id)
+      },
+    }
+    const { controls } = await room.probe(['exit', '0'], { engine: forgetful })
+    expect({ removed: controls.removed, times }).toEqual({ removed: true, times: 3 })
+  })
 
   it('makes no success of a container that was started again', async () => {
     let id = ''
