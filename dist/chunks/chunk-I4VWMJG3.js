@@ -1,0 +1,2 @@
+import{createRequire as makeRequire}from'node:module';const require=makeRequire(import.meta.url);
+import{a as r}from"./chunk-EKSDZAK2.js";function o({options:t},e){return`agentctl ${e}${t.db===r?"":` --db ${i(t.db)}`}`}function m(t,e){let{workspace:n}=t.options;return o(t,`resume ${e}${n==="."?"":` --workspace ${i(n)}`}`)}function i(t){return/^[\w./@%+,:=-]+$/.test(t)?t:`'${t.replaceAll("'","'\\''")}'`}export{o as a,m as b};

@@ -1,0 +1,3 @@
+import{createRequire as makeRequire}from'node:module';const require=makeRequire(import.meta.url);
+import{a as t}from"./chunk-BV75RY4C.js";import{z as o}from"./chunk-OC5JQMGI.js";import"./chunk-J7DT7TG3.js";import"./chunk-IQZPB4UH.js";import"./chunk-XCTOW5HF.js";import"./chunk-WJUFVUOG.js";import"./chunk-AQHC2CKL.js";import"./chunk-J3F4PCDJ.js";import"./chunk-EQAZLARN.js";import"./chunk-H7UOANYS.js";import"./chunk-6H5NY6LT.js";import"./chunk-65NZQC3W.js";var a=async()=>{let n=o(),e=JSON.stringify(n,null,2).split(`
+`);return{kind:"Schema",exitCode:t.done,data:{schema:n},findings:[],lines:e}};export{a as schema};

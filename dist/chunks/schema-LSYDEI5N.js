@@ -1,3 +1,0 @@
-import{createRequire as makeRequire}from'node:module';const require=makeRequire(import.meta.url);
-import{a as t}from"./chunk-BV75RY4C.js";import{z as o}from"./chunk-TD3QBBKO.js";import"./chunk-J7DT7TG3.js";import"./chunk-UEROHV3R.js";import"./chunk-XCTOW5HF.js";import"./chunk-TRG2PFNZ.js";import"./chunk-AQHC2CKL.js";import"./chunk-J3F4PCDJ.js";import"./chunk-QBGJSZ2S.js";import"./chunk-H7UOANYS.js";import"./chunk-KYCIJ4OB.js";import"./chunk-7G26DDVY.js";var a=async()=>{let n=o(),e=JSON.stringify(n,null,2).split(`
-`);return{kind:"Schema",exitCode:t.done,data:{schema:n},findings:[],lines:e}};export{a as schema};
