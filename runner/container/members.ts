@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import path from 'node:path'
-import { pidNamespace, type Seen, seeAll } from '../process/containment/proc.ts'
+import { type Seen, seeAll, seesAllProcesses } from '../process/containment/proc.ts'
 import { signalSeen } from '../process/containment/signal.ts'
 
 /**
@@ -27,16 +27,13 @@ export function firstBelow(cgroupParent: string): number | null {
       const first = members.filter(Boolean).map(Number).find(isFirst)
       if (first !== undefined) return first
       // Elsewhere processes may be in it that have no number here.
-      if (pidNamespace() === initialPidNamespace) return 0
+      if (seesAllProcesses()) return 0
     } catch {
       // Not there, or gone meanwhile.
     }
   }
   return null
 }
-
-/** Of the kernel's own start: PROC_PID_INIT_INO of include/linux/proc_ns.h. */
-const initialPidNamespace = 'pid:[4026531836]'
 
 /** Whether it is the first of its namespace. */
 function isFirst(pid: number): boolean {

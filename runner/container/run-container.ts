@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { describeError } from '../../policy/redact.ts'
 import type { ProcessEnd } from '../executor.ts'
 import { identityOf } from '../facts/directory.ts'
-import { type Seen, seeProcess } from '../process/containment/proc.ts'
+import { type Seen, seeProcess, seesAllProcesses } from '../process/containment/proc.ts'
 import { within } from './calls.ts'
 import { holdMovesQuick } from './cgroup-lock.ts'
 import type { ContainerProcess, ContainerResult, ControlsFound, RunningContainer } from './container.ts'
@@ -28,6 +28,8 @@ const removeCancelledMilliseconds = 3_500
 const lateCreateMilliseconds = 1_000
 /** A container that has ended within this time after its start is asked about once, and not twice. */
 const quickMilliseconds = 10
+/** How long an engine may show a process as running that is not seen. */
+const unseenMilliseconds = 1_000
 
 /**
  * Runs one command in one container: made, looked at, attached, started, waited for, removed, and proven to be gone. It
@@ -304,9 +306,15 @@ class Life {
 
   /** What is not seen here and runs for the engine is a process of another system, or of another pid namespace. */
   async #refuseUnseen(id: string, pid: number): Promise<void> {
-    if (pid === 0 || this.#output.hasEnded || seeProcess(pid) !== null) return
-    const state = await this.#request.engine.inspect(id).catch(() => null)
-    if (state?.running !== true || state.pid !== pid || seeProcess(pid) !== null) return
+    if (pid === 0 || seesAllProcesses()) return
+    const deadline = performance.now() + unseenMilliseconds
+    // An engine shows one that has just ended as running for a moment.
+    while (performance.now() < deadline) {
+      await sleep(50)
+      if (this.#output.hasEnded || seeProcess(pid) !== null) return
+      const state = await this.#request.engine.inspect(id).catch(() => null)
+      if (state?.running !== true || state.pid !== pid) return
+    }
     const { kind, address } = this.#request.engine
     const message = `${kind} at ${address} runs in another pid namespace than agentctl, so that what it sees is not known; it was killed`
     this.#halt({ kind: 'lost', message })

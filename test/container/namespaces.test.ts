@@ -23,7 +23,7 @@ describeEngines('an agentctl in mount and pid namespaces of its own, as in a job
       const { openDirectory } = await import(${JSON.stringify(`${source}/facts/directory.ts`)})
       const environment = ${JSON.stringify({ ...env, ...(kind === 'podman' && { CONTAINER_HOST: `unix://${socket}` }) })}
       const found = await findEngine(${JSON.stringify(kind)}, ${JSON.stringify(one.busybox.reference)}, environment)
-      const { end } = await runContainer({ ...found, command: '/bin/sh', args: ['-c', 'cat /workspace/which; sleep 1.5'],
+      const { end } = await runContainer({ ...found, command: '/bin/sh', args: ['-c', 'cat /workspace/which; sleep 4'],
         cwd: openDirectory(${JSON.stringify(room.directory)}), environment: {}, stdin: null, timeoutSeconds: 30,
         limits: { stdout: 99, stderr: 99, combined: 99 }, memoryLimitBytes: 67108864, cpuLimitMillis: 1000, pidsLimit: 8,
         run: 'run', effect: 'effect', onOutput() {}, signal: new AbortController().signal }).wait

@@ -174,6 +174,11 @@ export function pidNamespace(): string {
   return readlinkSync('/proc/self/ns/pid')
 }
 
+/** Whether every process of this kernel has a number here; the first namespace's is PROC_PID_INIT_INO of linux/proc_ns.h. */
+export function seesAllProcesses(): boolean {
+  return pidNamespace() === 'pid:[4026531836]'
+}
+
 /** Whether a process of this boot and pid namespace is over. Where it cannot be seen but its pid is taken, it lives. */
 export function isOver({ pid, start }: Pick<Owner, 'pid' | 'start'>): boolean {
   const seen = seeProcess(pid)
