@@ -1,2 +1,0 @@
-import{createRequire as makeRequire}from'node:module';const require=makeRequire(import.meta.url);
-import{d as t}from"./chunk-XXSVWVMG.js";var s=4500,e=process.platform==="win32"?["SIGINT","SIGBREAK","SIGHUP"]:["SIGINT","SIGTERM","SIGHUP","SIGQUIT"];function c(n){let o=new AbortController;for(let r of e)process.on(r,()=>{if(o.signal.aborted)return i();o.abort(r),setTimeout(n,s).unref()});return o.signal}function i(){for(let n of t())for(let o of[-n,n])try{process.kill(o,"SIGKILL")}catch{}}export{c as a};
