@@ -36,6 +36,21 @@ const limits = {
 const runc: readonly string[] = ['runc', 'io.containerd.runc.v2']
 const runtimes: { readonly [kind in EngineKind]: readonly string[] } = { docker: runc, podman: [...runc, 'crun'] }
 
+const versionSchema = z.object({ Components: z.array(z.object({ Name: z.string() })).nullish() })
+
+/** Refuses Podman where Docker was to be, and the other way about: each answers the other's calls, unlike it. Throws ExecutorError. */
+export function refuseOtherKind(kind: EngineKind, address: string, version: unknown): void {
+  const { Components } = versionSchema.safeParse(version).data ?? {}
+  const names = (Components ?? []).map(({ Name }) => Name)
+  const found = names.includes('Podman Engine') ? 'podman' : names.includes('Engine') ? 'docker' : kind
+  if (found === kind) return
+  const variable = kind === 'docker' ? 'DOCKER_HOST' : 'CONTAINER_HOST'
+  throw new ExecutorError(
+    'engine_other_kind',
+    `${kind} at ${address} is ${found}; use runtime: ${found}, or have ${variable} lead to ${kind}`,
+  )
+}
+
 /**
  * Refuses an engine that says it does not enforce what each container is promised. What it does not say counts as not
  * enforced. Throws ExecutorError with a code for each.

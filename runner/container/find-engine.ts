@@ -1,6 +1,5 @@
 import { existsSync } from 'node:fs'
 import path from 'node:path'
-import { z } from 'zod'
 import { describeError } from '../../policy/redact.ts'
 import { ExecutorError } from '../executor.ts'
 import { fixedSearchPath } from '../facts/executable.ts'
@@ -9,7 +8,15 @@ import { bounded, faultOf } from './calls.ts'
 import { connectTo } from './client.ts'
 import { dockerEngine } from './docker.ts'
 import { type CheckedImage, type Engine, type EngineFault, type EngineKind, engineKinds } from './engine.ts'
-import { checkEngine, type EngineInfo, hasOpenCgroups, infoSchema, isRunc, isSameHost } from './engine-checks.ts'
+import {
+  checkEngine,
+  type EngineInfo,
+  hasOpenCgroups,
+  infoSchema,
+  isRunc,
+  isSameHost,
+  refuseOtherKind,
+} from './engine-checks.ts'
 import { podmanEngine } from './podman.ts'
 import { privatePodman } from './private-podman.ts'
 import { podmanProfile } from './seccomp.ts'
@@ -50,6 +57,7 @@ const passedOver: ReadonlySet<string> = new Set([
   'engine_not_installed',
   'engine_not_running',
   'engine_not_permitted',
+  'engine_other_kind',
   'image_absent',
 ])
 
@@ -133,13 +141,17 @@ async function open(kind: EngineKind, address: EngineAddress, key: string, envir
 
 async function ask(kind: EngineKind, address: Pick<EngineAddress, 'at' | 'shown'>, key: string): Promise<Engine> {
   const connection = await connectTo(address.at)
+  const version = await bounded('version', infoMilliseconds, () => connection.docker.version() as Promise<unknown>)
+  refuseOtherKind(kind, address.shown, version)
   const told = await bounded('info', infoMilliseconds, () => connection.docker.info() as Promise<unknown>)
   const parsed = infoSchema.safeParse(told)
-  if (!parsed.success)
+  if (!parsed.success) {
+    const lacks = parsed.error.issues[0]?.path.join('.') ?? ''
     throw new ExecutorError(
       'engine_unknown',
-      `what answers at ${address.shown} is no ${kind}: ${z.prettifyError(parsed.error)}`,
+      `what answers at ${address.shown} is no ${kind}: it says nothing of ${lacks || 'itself'}; correct the address`,
     )
+  }
   const info = parsed.data
   checkEngine(kind, address.shown, info)
   const isLocal = isSameHost(info, 'socketPath' in address.at)

@@ -128,3 +128,24 @@ test('schema prints a JSON Schema', async () => {
   expect(code).toBe(0)
   expect(JSON.parse(stdout)).toMatchObject({ $schema: 'https://json-schema.org/draft/2020-12/schema', type: 'object' })
 })
+
+test('plan shows people the image and the engine of a container', async () => {
+  const image = `sha256:${'0'.repeat(64)}`
+  const spec = {
+    actions: {
+      x: {
+        kind: 'builtin.shell.exec',
+        command: 'true',
+        isolation: 'container',
+        container: { image, runtime: 'podman' },
+      },
+    },
+    tasks: [{ id: 'a', uses: 'action:x' }],
+  }
+  desk.put(
+    'contained.json',
+    JSON.stringify({ apiVersion: 'agentctl.dev/v1', kind: 'Workflow', metadata: { name: 'x' }, spec }),
+  )
+  const { stdout } = await desk.cli('plan', 'contained.json')
+  expect(stdout).toMatch(new RegExp(`^ +image ${image}, engine podman$`, 'm'))
+})

@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process'
 import { chmodSync, mkdirSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
-import { describe, expect, it, onTestFinished } from 'vitest'
+import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest'
 import { findEngine } from '../../runner/container/container.ts'
 import { makeImage } from '../engines/images.ts'
 import { describeEngines } from '../engines/provided.ts'
@@ -17,6 +17,7 @@ import {
   statesOf,
   vote,
 } from '../runner/support.ts'
+import { expectNothingLeft, type Traces, tracesOf } from './probes/support.ts'
 
 function scene(files: { [path: string]: string } = {}): Scene {
   const made = createScene(files)
@@ -48,6 +49,12 @@ describeEngines('a process action in a container', ({ engine, busybox, engines }
     })
   const run = (where: Scene, action: object, policy?: object, more: { [name: string]: string } = {}) =>
     start(where, planned(action, policy), { ports: { environment: { ...environment, ...more } } })
+
+  let before: Traces
+  beforeEach(async () => {
+    before = await tracesOf(engine)
+  })
+  afterEach(async () => await expectNothingLeft(engine, before))
 
   it('gives the output of its command, and records engine, image and the controls found', async () => {
     const where = scene({ 'data.txt': 'of the workspace\n' })

@@ -13,6 +13,7 @@ import { isOwnerDead, ownerLabel } from '../../runner/container/labels.ts'
 import { podmanProfile } from '../../runner/container/seccomp.ts'
 import { closeDirectory, openDirectory } from '../../runner/facts/directory.ts'
 import { bootId, ownIdentity, pidNamespace } from '../../runner/process/containment/proc.ts'
+import { describeEngines } from '../engines/provided.ts'
 
 let room = ''
 beforeEach(() => {
@@ -197,8 +198,31 @@ describe('no engine', () => {
       )
     }).listen(place)
     await new Promise(resolve => server.once('listening', resolve))
-    expect(await find('docker', { DOCKER_HOST: `unix://${place}` })).toBe('engine_unknown')
+    const finding = findEngine('docker', image, { DOCKER_HOST: `unix://${place}` })
+    await expect(finding).rejects.toMatchObject({
+      code: 'engine_unknown',
+      message: `what answers at unix://${place} is no docker: it says nothing of OSType; correct the address`,
+    })
     server.close()
+  })
+})
+
+describeEngines('the socket of one kind of engine', ({ engine, busybox }) => {
+  const address = `unix://${engine.socket}`
+  const [other, name] =
+    engine.kind === 'docker' ? (['podman', 'CONTAINER_HOST'] as const) : (['docker', 'DOCKER_HOST'] as const)
+
+  it('is told from the other kind, by name', async () => {
+    await expect(findEngine(other, busybox.reference, { [name]: address })).rejects.toMatchObject({
+      code: 'engine_other_kind',
+      message: `${other} at ${address} is ${engine.kind}; use runtime: ${engine.kind}, or have ${name} lead to ${other}`,
+    })
+  })
+
+  it('is passed over by auto where the other kind was to be', async () => {
+    const own = engine.kind === 'docker' ? 'DOCKER_HOST' : 'CONTAINER_HOST'
+    const found = await findEngine('auto', busybox.reference, { [name]: address, [own]: address })
+    expect(found.engine.kind).toBe(engine.kind)
   })
 })
 
