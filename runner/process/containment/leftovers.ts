@@ -171,7 +171,8 @@ async function reap(entry: DeadEntry, native: Native | null, result: Leftovers, 
   if (cgroup !== null && isPopulated(cgroup)) killCgroup(cgroup)
   const { killed, left } = await killInPasses(native, find, Math.max(0, deadline - performance.now()))
   const isEnded = (seen: Seen) => !left.some(({ pid, start }) => pid === seen.pid && start === seen.start)
-  const all = new Map([...first.filter(isEnded), ...killed].map(seen => [`${seen.pid}:${seen.start}`, seen]))
+  // As they were before the kill: one that is dying has lost its name.
+  const all = new Map([...killed, ...first.filter(isEnded)].map(seen => [`${seen.pid}:${seen.start}`, seen]))
   const effects = new Map(
     [...all.values(), ...left].map(seen => [seen.pid, 'effect' in seen ? String(seen.effect) : '']),
   )
