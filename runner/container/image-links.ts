@@ -8,12 +8,12 @@ import type { CheckedImage } from './engine.ts'
 import { notePlaces } from './notes.ts'
 
 /**
- * Where Podman and its runtime mount of their own accord, with the directories above; what is asked for is looked at in the
- * first process. crun makes what is missing there through links of the
- * image, and /workspace read-only only after that (seen with 1.8.1): it would make files in the working directory.
+ * Where Podman and its runtime mount, with the directories above. crun makes what is missing there through links of the
+ * image, and /workspace read-only only after that (seen with 1.8.1): it would make files in the working directory. Of
+ * /workspace itself Podman tells what is bound there: a link is seen in the first process.
  */
 const places = [
-  ...['/dev', '/etc', '/proc', '/run', '/sys'],
+  ...['/dev', '/etc', '/proc', '/run', '/sys', '/tmp'],
   ...['/etc/group', '/etc/hostname', '/etc/hosts', '/etc/passwd', '/etc/resolv.conf'],
   ...['/run/.containerenv', '/run/secrets'],
 ] as const

@@ -34,7 +34,7 @@ export async function startPodman(
   }
   const socket = at('s')
   const args = ['system', 'service', '--time=0', `unix://${socket}`]
-  // Podman would hand these on to each container, unless it is told not to.
+  // What a container must not be given, though its engine has it.
   const proxy = 'http://192.0.2.1:3128'
   const service = { ...env, HTTP_PROXY: proxy, http_proxy: proxy }
   const server = serve('podman system service', '/usr/bin/podman', args, service, at('log'))
