@@ -1,3 +1,3 @@
 #!/usr/bin/env node
 import{createRequire as makeRequire}from'node:module';const require=makeRequire(import.meta.url);
-import"./chunks/chunk-2L3GE3AP.js";await import("./chunks/terminal-3EEYJ72D.js");
+import"./chunks/chunk-2L3GE3AP.js";await import("./chunks/terminal-HKCNH5JG.js");

@@ -74,15 +74,20 @@ export function openEmbedded(options: { file: string; clock: Clock; ids: Ids; ac
   }
 }
 
-/** This process as a lease holder. A pid alone could be another process by now; with its start time it cannot. */
+/** This process as a lease holder. A pid alone could be another process by now, or elsewhere; with the rest it cannot. */
 export function processHolder(): LocalHolder {
   const pid = process.pid
-  return { kind: 'local', bootId: bootId(), pid, startTime: startTime(pid) ?? '' }
+  return { kind: 'local', bootId: bootId(), pid, startTime: startTime(pid) ?? '', pidNamespace: pidNamespace() }
 }
 
-/** Whether the process that holds a lease still lives on this machine, since this boot. */
-export function isAlive(holder: LocalHolder): boolean {
-  if (holder.bootId !== bootId()) return false
+/**
+ * Whether the process that holds a lease still lives; null where that cannot be seen. In another pid namespace, as of another
+ * container on this machine, its pid is nobody's or another's; and another boot may be one of another system that has the
+ * same directory, as a virtual machine of this one.
+ */
+export function isAlive(holder: LocalHolder): boolean | null {
+  if (holder.bootId !== bootId()) return null
+  if (holder.pidNamespace !== undefined && holder.pidNamespace !== pidNamespace()) return null
   if (process.platform === 'linux') return startTime(holder.pid) === holder.startTime
   try {
     return process.kill(holder.pid, 0)
@@ -93,6 +98,15 @@ export function isAlive(holder: LocalHolder): boolean {
 
 function bootId(): string {
   return readProc('/proc/sys/kernel/random/boot_id')?.trim() ?? process.getBuiltinModule('node:os').hostname()
+}
+
+/** The pid namespace of this process; null where there are none. */
+function pidNamespace(): string | null {
+  try {
+    return process.getBuiltinModule('node:fs').readlinkSync('/proc/self/ns/pid')
+  } catch {
+    return null
+  }
 }
 
 /** Start time of a process in clock ticks since boot, null where there is no such process (a zombie is none either). */

@@ -4,10 +4,13 @@ import type { JsonObject } from '../policy/json.ts'
 import type { RunState } from '../policy/states.ts'
 import type { HostFloorRecord, Instance, Requester } from './commands.ts'
 
-/** Who holds a run's lease: a GitHub job attempt, or a process of this machine (boot id, pid, start time in ticks). */
+/**
+ * Who holds a run's lease: a GitHub job attempt, or a process of this machine (boot id, pid, start time in ticks, and the
+ * pid namespace in which it has that pid; null where there is none, absent in what older versions wrote).
+ */
 export type LeaseHolder =
   | { kind: 'job'; workflowRunId: number; attempt: number }
-  | { kind: 'local'; bootId: string; pid: number; startTime: string }
+  | { kind: 'local'; bootId: string; pid: number; startTime: string; pidNamespace?: string | null }
 
 export interface Lease {
   holder: LeaseHolder
@@ -17,8 +20,8 @@ export interface Lease {
 
 /** What `acquire` may know besides the lease itself. */
 export interface AcquireRules {
-  /** Whether a local holder still lives; without it only expiry frees a local lease. */
-  isAlive?: (holder: Extract<LeaseHolder, { kind: 'local' }>) => boolean
+  /** Whether a local holder still lives, null where that cannot be seen; then, and without it, only expiry frees its lease. */
+  isAlive?: (holder: Extract<LeaseHolder, { kind: 'local' }>) => boolean | null
   /** The facts of the attempt that takes over; replaces the recorded ones of the same key. */
   instance?: Instance
   /** What the new holder knows of its host's floor; absent leaves what is recorded. */

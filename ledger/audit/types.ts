@@ -12,7 +12,13 @@ const object = z.record(z.string(), jsonSchema)
 const error = z.strictObject({ code: z.string(), message: z.string() }).nullable()
 const holder = z.union([
   z.strictObject({ kind: z.literal('job'), workflowRunId: z.int(), attempt: z.int() }),
-  z.strictObject({ kind: z.literal('local'), bootId: z.string(), pid: z.int(), startTime: z.string() }),
+  z.strictObject({
+    kind: z.literal('local'),
+    bootId: z.string(),
+    pid: z.int(),
+    startTime: z.string(),
+    pidNamespace: z.string().nullable().exactOptional(),
+  }),
 ])
 const effectPlace = { task: z.string(), attempt: z.int(), ordinal: z.int(), operation: z.string() }
 const via = z.enum(['comment', 'page', 'api', 'cli', 'system', 'issue_closed'])

@@ -110,7 +110,8 @@ function isFree(
   now: string,
   rules: AcquireRules,
 ): boolean {
-  if (held.kind === 'local' && rules.isAlive !== undefined) return !rules.isAlive(held)
+  const isAlive = held.kind === 'local' ? rules.isAlive?.(held) : null
+  if (typeof isAlive === 'boolean') return !isAlive
   if (expiresAt === null || expiresAt <= now) return true
   if (held.kind !== 'job' || asking.kind !== 'job') return false
   // GitHub starts a later attempt only once the earlier one has ended.
@@ -119,7 +120,12 @@ function isFree(
 }
 
 function isSame(left: LeaseHolder, right: LeaseHolder): boolean {
-  return nameOf(left) === nameOf(right)
+  return nameOf(left) === nameOf(right) && namespaceOf(left) === namespaceOf(right)
+}
+
+/** Two namespaces may have a process of the same number that began at the same tick. */
+function namespaceOf(holder: LeaseHolder): string | null | undefined {
+  return holder.kind === 'local' ? holder.pidNamespace : null
 }
 
 /** A holder for a person. */

@@ -1,23 +1,20 @@
 import { statSync } from 'node:fs'
 import type { Duplex } from 'node:stream'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { describeError } from '../../policy/redact.ts'
 import type { ProcessEnd } from '../executor.ts'
 import { identityOf } from '../facts/directory.ts'
-import { type Seen, seeProcess, seesAllProcesses } from '../process/containment/proc.ts'
 import { within } from './calls.ts'
 import { holdMovesQuick } from './cgroup-lock.ts'
 import type { ContainerProcess, ContainerResult, ControlsFound, RunningContainer } from './container.ts'
 import { specOf } from './container-spec.ts'
 import { EndWatch } from './end-watch.ts'
-import { type ContainerSpec, type ContainerState, EngineFault } from './engine.ts'
-import { initFaults, readInit } from './init.ts'
-import { firstBelow } from './members.ts'
+import { type ContainerSpec, EngineFault } from './engine.ts'
+import { FirstProcess } from './first-process.ts'
 import { memoryRanOut } from './memory-evidence.ts'
 import { refuseNested } from './nested-mounts.ts'
 import { forgetContainer, noteContainer } from './notes.ts'
 import { ContainerOutput } from './output.ts'
-import { isThere, removeContainer } from './removal.ts'
+import { removeContainer } from './removal.ts'
 import { startFault } from './start-fault.ts'
 import { refuseUnfit, Stopped } from './stopped.ts'
 
@@ -26,10 +23,6 @@ const removeMilliseconds = 20_000
 const removeCancelledMilliseconds = 3_500
 /** How long a run that was told to stop waits for a container that is just being made. */
 const lateCreateMilliseconds = 1_000
-/** A container that has ended within this time after its start is asked about once, and not twice. */
-const quickMilliseconds = 10
-/** How long an engine may show a process as running that is not seen. */
-const unseenMilliseconds = 1_000
 
 /**
  * Runs one command in one container: made, looked at, attached, started, waited for, removed, and proven to be gone. It
@@ -60,15 +53,13 @@ class Life {
   /** Ends the looking for its end. */
   readonly #watching = new AbortController()
   readonly #controls: ControlsFound
+  readonly #first: FirstProcess
   readonly #watch: EndWatch
   #isStopped = false
   #isRemoved = false
   /** Whether one was asked for, and no answer said that it was not made. */
   #mayExist = false
   #wasStarted = false
-  #init: Seen | null = null
-  /** Resolves once it is known whether the first process was seen. */
-  readonly #looked = Promise.withResolvers<void>()
   #timer: NodeJS.Timeout | undefined
 
   constructor(request: ContainerProcess, signal: AbortSignal) {
@@ -86,13 +77,11 @@ class Life {
       removed: true,
       container: '',
     }
+    this.#first = new FirstProcess(request, this.#spec.cgroupParent, this.#output)
     this.#watch = new EndWatch(
       engine,
       this.#output,
-      async () => {
-        await this.#looked.promise
-        return isThere(this.#init)
-      },
+      () => this.#first.lives(),
       this.#watching.signal,
       end => this.#halt(end),
     )
@@ -129,7 +118,7 @@ class Life {
 
   /** From nothing to its end; throws Stopped for every other end. */
   async #live(): Promise<ProcessEnd> {
-    const { cwd, stdin, engine } = this.#request
+    const { stdin, engine } = this.#request
     refuseUnfit(this.#request)
     this.#refuseSwapped()
     const id = await this.#create()
@@ -137,7 +126,7 @@ class Life {
     const { input, exited } = await this.#begin(id).finally(letMovesGo)
     this.#haltWhereSwapped()
     input?.end(stdin)
-    const looking = this.#lookAtInit(id, cwd)
+    const looking = this.#lookAtFirst(id)
     await this.#unlessStopped(Promise.all([exited, looking]))
     if ('notReadable' in this.#controls.init) this.#haltWhereSwapped()
     return await this.#unlessStopped(this.#endSeen(id))
@@ -265,6 +254,7 @@ class Life {
   async #start(id: string): Promise<void> {
     const { engine } = this.#request
     this.#wasStarted = true
+    this.#controls.init = { notReadable: 'it was stopped before it was looked at' }
     try {
       await engine.start(id)
     } catch (error) {
@@ -278,57 +268,10 @@ class Life {
     }
   }
 
-  async #lookAtInit(id: string, cwd: ContainerProcess['cwd']): Promise<void> {
-    const { engine } = this.#request
-    const { cgroupParent } = this.#spec
-    const seen = cgroupParent === null ? null : firstBelow(cgroupParent)
-    const asking = this.#stateOfStart(id, seen !== null)
-    if (!engine.isLocal) {
-      this.#looked.resolve()
-      this.#controls.init = { notReadable: 'its processes are not those of this host' }
-      return
-    }
-    const pid = seen ?? (await asking)?.pid ?? 0
-    if (pid > 0) this.#init = seeProcess(pid)
-    this.#looked.resolve()
-    const init = await readInit(pid, cwd)
-    await asking
+  async #lookAtFirst(id: string): Promise<void> {
+    const { init, fault } = await this.#first.look(id, state => void this.#watch.isSameStart(state))
     this.#controls.init = init
-    if ('notReadable' in init) {
-      await this.#refuseUnseen(id, pid)
-      return
-    }
-    const faults = initFaults(init)
-    if (faults.length === 0) return
-    const what = `${faults.join(', ')} of the container's first process is not as asked for`
-    this.#halt({ kind: 'lost', message: `${what}; it was killed` })
-  }
-
-  /** What is not seen here and runs for the engine is a process of another system, or of another pid namespace. */
-  async #refuseUnseen(id: string, pid: number): Promise<void> {
-    if (pid === 0 || seesAllProcesses()) return
-    const deadline = performance.now() + unseenMilliseconds
-    // An engine shows one that has just ended as running for a moment.
-    while (performance.now() < deadline) {
-      await sleep(50)
-      if (this.#output.hasEnded || seeProcess(pid) !== null) return
-      const state = await this.#request.engine.inspect(id).catch(() => null)
-      if (state?.running !== true || state.pid !== pid) return
-    }
-    const { kind, address } = this.#request.engine
-    const message = `${kind} at ${address} runs in another pid namespace than agentctl, so that what it sees is not known; it was killed`
-    this.#halt({ kind: 'lost', message })
-  }
-
-  /** As it is after the start, which it is then known by; where nothing waits for that, null for one that ends at once. */
-  async #stateOfStart(id: string, mayWait: boolean): Promise<ContainerState | null> {
-    if (mayWait) {
-      await Promise.race([this.#output.ended, sleep(quickMilliseconds)])
-      if (this.#output.hasEnded) return null
-    }
-    const state = await this.#request.engine.inspect(id).catch(() => null)
-    if (state !== null) this.#watch.isSameStart(state)
-    return state
+    if (fault !== null) this.#halt({ kind: 'lost', message: `${fault}; it was killed` })
   }
 
   /** Its end with all of its output. */
@@ -360,7 +303,7 @@ class Life {
     return await removeContainer({
       engine,
       id,
-      init: this.#init,
+      init: this.#first.seen,
       cgroupParent: this.#spec.cgroupParent,
       mayRun: this.#wasStarted && this.#watch.state === null,
       milliseconds,

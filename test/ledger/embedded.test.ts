@@ -50,8 +50,9 @@ describe('the embedded ledger', () => {
   it('knows this process from others of its number', () => {
     const self = processHolder()
     expect(isAlive(self)).toBe(true)
-    expect(isAlive({ ...self, bootId: 'an earlier boot' })).toBe(false)
+    expect(isAlive({ ...self, bootId: 'another boot' })).toBe(null)
     expect(isAlive({ ...self, startTime: '1' })).toBe(false)
+    expect(isAlive({ ...self, pidNamespace: 'pid:[1]' })).toBe(null)
     const gone = spawnSync('true').pid
     expect(isAlive({ ...self, pid: gone })).toBe(false)
   })

@@ -93,6 +93,29 @@ export function leaseSuite(engine: Engine): void {
         expect(take(false)()).toEqual({ epoch: 2, taken: true })
       }))
 
+    it('frees the lease of a process that cannot be seen once it has run out, and not before', () =>
+      engine.withDisk(disk => {
+        const { store, clock } = openStore(disk)
+        const run = 'local-run'
+        store.apply({ run, epoch: 1, commands: [create([{ id: 'a' }])] }, 'local:0', local(5))
+        const take = () => store.acquire(run, local(6), 'local:0', { isAlive: () => null })
+        clock.advance(59)
+        expect(refusal(take)).toBe('lease_held')
+        clock.advance(1)
+        expect(take()).toEqual({ epoch: 2, taken: true })
+      }))
+
+    it('takes a process of the same number in another pid namespace for another one', () =>
+      engine.withDisk(disk => {
+        const { store } = openStore(disk)
+        const run = 'local-run'
+        const here = { ...local(5), pidNamespace: 'pid:[1]' }
+        store.apply({ run, epoch: 1, commands: [create([{ id: 'a' }])] }, 'local:0', here)
+        expect(store.acquire(run, here, 'local:0')).toEqual({ epoch: 1, taken: true })
+        const there = { ...here, pidNamespace: 'pid:[2]' }
+        expect(refusal(() => store.acquire(run, there, 'local:0', { isAlive: () => null }))).toBe('lease_held')
+      }))
+
     it('renews by any batch near its end, and takes a late batch that nobody fenced', () =>
       engine.withDisk(disk => {
         const { store, clock } = openStore(disk)
